@@ -69,9 +69,8 @@ lint: $(INSTALLED)  ## style of code and workflow
 
 check: format schema lint test docs  ## all that a change needs: generated files written anew, style, types, tests and docs
 
-# Not quietly: with --quiet MkDocs does not count warnings, and --strict has no effect.
 docs: $(INSTALLED)  ## the documentation site, into site/; runs its examples
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . site
 	echo "Done: open site/index.html"
 
 format: $(INSTALLED)  ## bring code and workflow into style
@@ -95,7 +94,7 @@ lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	rm requirements.lock.new
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site results/smoke
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site docs/api docs/gallery results/smoke
 	find src tests benchmarks workflow docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

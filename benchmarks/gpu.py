@@ -5,8 +5,8 @@ import os
 
 from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
-from rbmbench.training.timing import matrix_products, training_step
-from timing import DENSE, FLOOR, OTHER, Clock, in_way, line
+from rbmbench.training.timing import training_step
+from timing import DENSE, FLOOR, OTHER, Clock, in_way, line, matrix_products
 
 __all__ = ["gpu_steps", "why_none"]
 

@@ -2,6 +2,7 @@
 """How far estimates of log Z are from the truth, and from what they report, on models of which it is known.
 
     python benchmarks/partition_functions.py coverage --count 55 --out results/benchmarks/log_z_coverage.csv
+    python benchmarks/partition_functions.py bracket --count 24 --out results/benchmarks/log_z_bracket.csv
     python benchmarks/partition_functions.py large --models letters_cd_1 --out results/benchmarks/log_z_large.csv
     python benchmarks/partition_functions.py draw --out results/benchmarks/log_z_large.csv
 
@@ -16,6 +17,9 @@
 Every model is estimated by `rbmbench.likelihood.tempered_log_partition`, and by annealed importance sampling with 100
 particles and as many products.
 
+**bracket**: the same models are annealed with 32 particles in both directions, with equal steps and with steps that are
+denser near 1.
+
 **large**: estimates of log Z of large models of letters and MNIST against a long reference, for several numbers of
 products: annealing, annealing in reverse from samples of tempered chains (their products are not counted), sequential
 Monte Carlo (annealing whose particles are resampled when fewer than half count), and tempered chains. **draw** makes a
@@ -23,6 +27,7 @@ picture of its file.
 """
 
 import argparse
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -37,7 +42,9 @@ from rbmbench.kernels import kernels_for
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
+    bracketed_log_partition,
     exact_log_partition,
+    inverse_temperatures,
     reverse_ais_log_partition,
     tempered_log_partition,
 )
@@ -126,6 +133,43 @@ def coverage(seed: int, first: int, count: int, out: Path) -> None:
         rows += [examined(group, made, number) for group, made in models(seed, number)]
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
     print(summary(pd.DataFrame(rows)).to_string(index=False))
+
+
+STEPS_OF_BRACKET, FEWEST_PARTICLES = (500, 2500), 32
+
+
+def bracketed(group: str, made: Made, number: int) -> Iterator[dict]:
+    """Yield forward estimates of log Z of a model and both ends of the bracket, less the truth."""
+    truth, base, settings = exact_log_partition(made.rbm)[0], base_rate_bias(made.rows), {"seed": number}
+    for steps, spacing in itertools.product(STEPS_OF_BRACKET, ("equal", "dense")):
+        schedule = inverse_temperatures(steps, spacing)
+        forward = ais_log_partition(made.rbm, FEWEST_PARTICLES, schedule, base=base, **settings)
+        bracket = bracketed_log_partition(made.rbm, made.rows, FEWEST_PARTICLES, schedule, base=base, **settings)
+        of_forward = {"difference": forward.log_partition[0] - truth, "error": forward.standard_error[0]}
+        of_bracket = {"low": bracket.low[0] - truth, "high": bracket.high[0] - truth}
+        of_model = {"group": group, "number": number, "how": made.how, "steps": steps, "spacing": spacing}
+        yield of_model | of_forward | of_bracket | {"share": forward.effective_sample_size[0] / FEWEST_PARTICLES}
+
+
+def brackets(seed: int, first: int, count: int, out: Path) -> None:
+    """Estimate log Z of all models in both directions; print how often the intervals hold it."""
+    rows: list[dict] = []
+    for number in range(first, first + count):
+        rows += [row for group, made in models(seed, number) for row in bracketed(group, made, number)]
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
+    print(summary_of_brackets(pd.DataFrame(rows)).to_string(index=False))
+
+
+def summary_of_brackets(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the coverage of the intervals of forward annealing and of brackets, by steps and spacing."""
+    lines = []
+    for (steps, spacing), part in rows.groupby(["steps", "spacing"]):
+        line = {"steps": steps, "spacing": spacing, "models": len(part)}
+        line["forward holds log Z"] = rate(int((part["difference"].abs() <= NORMAL * part["error"]).sum()), len(part))
+        line["bracket holds log Z"] = rate(int(((part["low"] <= 0) & (part["high"] >= 0)).sum()), len(part))
+        line["rms difference"] = np.sqrt((part["difference"] ** 2).mean())
+        lines.append(line | {"median width": (part["high"] - part["low"]).median()})
+    return pd.DataFrame(lines)
 
 
 LARGE = {
@@ -230,14 +274,14 @@ def draw(file: Path) -> None:
         budgets = sorted(part["products"].unique())
         ax.set_xticks(budgets, [f"{products / 1e6:g} million" for products in budgets])
         ax.set(title=name, xlabel="rows multiplied by W or W'", ylabel="rms difference of log Z (nats)")
-    axes[0, -1].legend(fontsize="small")
+    figure.legend(*axes[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     figure.savefig(file.with_suffix(".png"), dpi=150)
 
 
 def main() -> None:
     """Run the experiment that is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("experiment", choices=["coverage", "large", "draw"])
+    parser.add_argument("experiment", choices=["coverage", "bracket", "large", "draw"])
     for name, default in (("--seed", 7), ("--first", 0), ("--count", 55), ("--repetitions", 4)):
         parser.add_argument(name, type=int, default=default)
     parser.add_argument("--models", nargs="+", choices=list(LARGE), default=list(LARGE))
@@ -249,6 +293,8 @@ def main() -> None:
     match arguments.experiment:
         case "coverage":
             coverage(arguments.seed, arguments.first, arguments.count, arguments.out)
+        case "bracket":
+            brackets(arguments.seed, arguments.first, arguments.count, arguments.out)
         case "large":
             for name in arguments.models:
                 large(name, arguments.repetitions, arguments.products, arguments.reference, arguments.out)

@@ -4,8 +4,8 @@
 from collections.abc import Callable
 from time import process_time
 
-from rbmbench.training.timing import matrix_products, training_step
-from timing import DENSE, FLOOR, OTHER, Clock, line
+from rbmbench.training.timing import training_step
+from timing import DENSE, FLOOR, OTHER, Clock, line, matrix_products
 
 __all__ = ["update_rules"]
 

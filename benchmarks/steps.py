@@ -5,8 +5,8 @@ import numpy as np
 
 import peers
 from rbmbench.kernels import kernels_for
-from rbmbench.training.timing import matrix_products, training_step
-from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line
+from rbmbench.training.timing import training_step
+from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line, matrix_products
 
 __all__ = ["large_steps", "small_steps", "ways_of_products"]
 

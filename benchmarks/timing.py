@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+import numpy as np
+
 from rbmbench.kernels import ways
 
-__all__ = ["BINARY", "DENSE", "FLOOR", "OTHER", "PEER", "PRODUCTS", "Clock", "in_way", "line"]
+__all__ = ["BINARY", "DENSE", "FLOOR", "OTHER", "PEER", "PRODUCTS", "Clock", "in_way", "line", "matrix_products"]
 
 FLOOR, PRODUCTS, PEER, OTHER = "floor", "products", "peer", "other"
 """Kinds of comparison: with the dense products of the same step, with its products as rbmbench makes them, with another
@@ -64,3 +66,27 @@ def line(what: str, seconds: float, against: str, kind: str, reference: float, a
         "ratio": seconds / reference,
         "aim": aim,
     }
+
+
+def matrix_products(
+    visible, hidden, batch, k, trials=1, place=lambda array: array, multiply=np.matmul
+) -> Callable[[], object]:
+    """Return a function with the matrix products of one CD-k step: 2 k + 1 for the chains, 2 for the statistics.
+
+    ``multiply(states, matrix, out)`` makes them: NumPy's dense product, or a kernel for binary states.
+    """
+    rng = np.random.default_rng(1)
+    v = place((rng.random((trials, batch, visible)) < 0.13).astype(np.float32))
+    h = place((rng.random((trials, batch, hidden)) < 0.5).astype(np.float32))
+    W = place(rng.normal(0, 0.1, (trials, visible, hidden)).astype(np.float32))
+    v_W, h_W, statistics = np.empty_like(h), np.empty_like(v), np.empty_like(W)
+
+    def products():
+        for _ in range(k):
+            multiply(v, W, v_W)
+            multiply(h, W.swapaxes(-1, -2), h_W)
+        multiply(v, W, v_W)
+        multiply(v.swapaxes(-1, -2), h, statistics)
+        multiply(v.swapaxes(-1, -2), h, statistics)
+
+    return products

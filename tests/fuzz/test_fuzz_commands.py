@@ -22,8 +22,7 @@ from reporting_results import DIFFERENCE, falling, figure, rising
 import rbmbench
 from rbmbench import cli
 from rbmbench.base.errors import RbmbenchError
-from rbmbench.cli import fitting
-from rbmbench.cli.doctor import self_test
+from rbmbench.cli import doctor, fitting
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
 from rbmbench.jobs import couple, fingerprints
@@ -330,7 +329,7 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(notebooks, "_execute", execute)
     monkeypatch.setattr(notebooks, "_page", lambda _: "")
     monkeypatch.setattr(fitting, "write_run_page", lambda *_: None)
-    monkeypatch.setattr(self_test, "self_test", lambda: ())
+    monkeypatch.setattr(doctor, "self_test", lambda: ())
     monkeypatch.setattr(forecasts, "calibration_records", list)
     monkeypatch.setattr(couple, "meeting_steps", lambda _: 7.0)
     with writes_only_below(tmp_path_factory.getbasetemp()):

@@ -176,7 +176,7 @@ SETTINGS = [
     (RunSettings, RUN),
     (GroundTruthSettings, {"method": "exact", "chains": 3}),
     (EstimateSettings, {"estimator": {"name": "cd", "options": {"k": 2}}, "batch": 3}),
-    (AnnealingSettings, {"particles": 3, "temperatures": 5, "base": "uniform", "seed": 1}),
+    (AnnealingSettings, {"particles": 3, "temperatures": 5, "base": "uniform", "bracket": {"steps": 3}, "seed": 1}),
     (CouplingSettings, {"visible": 3, "hidden": 2, "width": 0.5, "coupling": "rbm", "longest": 5}),
     (SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs", "options": {}, "grid": {"k": [1, 2]}}}, "samples": 7}),
 ]

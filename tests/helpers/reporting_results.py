@@ -24,11 +24,29 @@ NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics", "publishe
 ANNEALING = {"particles": 100, "temperatures": 50}
 
 
+def drawn(spec, *sheet):
+    """Return the picture of a figure, drawn from its chart."""
+    from rbmbench.reporting import charts
+    from rbmbench.reporting.drawing import draw_chart
+
+    return draw_chart(charts.chart_of(spec, spec.read()), *sheet)
+
+
+def cells_of(part):
+    """Return the cells of a part of a table as a frame, with columns of two levels where they have groups."""
+    columns = list(part.columns)
+    if part.groups:
+        pairs = zip(part.groups, columns, strict=True)
+        columns = pd.MultiIndex.from_tuples([(group, name.removeprefix(group).lstrip()) for group, name in pairs])
+    return pd.DataFrame(list(part.lines), columns=columns)
+
+
 def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None, diagnostics=None) -> str:
     """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder.
 
-    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats. Diagnostics are
-    further metrics, {name: values (trials, evaluations)}, which the first evaluation has not.
+    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats; these are a
+    number, or a mapping of further metrics to values (trials, evaluations). Diagnostics are further metrics, {name:
+    values (trials, evaluations)}, which the first evaluation has not.
     """
     values = np.asarray(values, dtype=float)
     iterations = list(iterations or range(0, 100 * values.shape[1], 100))
@@ -36,8 +54,13 @@ def make_run(folder: Path, values, *, iterations=None, meta=None, effective_part
     curve = pd.DataFrame({"trial": trials, "iteration": iterations * len(values), "metric": "log_likelihood"})
     curve["value"] = values.ravel()
     partition = curve.assign(metric="log_partition", value=3.0)
-    annealed = {"log_partition_error": 0.25, "annealing_effective_sample_size": effective_particles}
-    more = [curve.assign(metric=metric, value=value) for metric, value in annealed.items() if effective_particles]
+    if not isinstance(effective_particles, dict):
+        effective_particles = {"annealing_effective_sample_size": effective_particles} if effective_particles else {}
+    annealed = {"log_partition_error": 0.25} | effective_particles if effective_particles else {}
+    more = [
+        curve.assign(metric=metric, value=np.broadcast_to(value, values.shape).ravel())
+        for metric, value in annealed.items()
+    ]
     for metric, numbers_of_metric in (diagnostics or {}).items():
         tidy = curve.assign(metric=metric, value=np.asarray(numbers_of_metric, dtype=float).ravel())
         more.append(tidy[tidy["iteration"] > 0])
@@ -126,7 +149,7 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
                     root / "runs" / f"{key}-{name}-{algorithm}",
                     values,
                     meta=meta,
-                    effective_particles=particles,
+                    effective_particles=particles.get(algorithm) if isinstance(particles, dict) else particles,
                     diagnostics=diagnostics.get(algorithm),
                 ),
             }

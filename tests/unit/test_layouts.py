@@ -258,6 +258,9 @@ CASES: dict[str, Callable[[Inputs], Any]] = {
     "likelihood.reverse_ais_log_partition": lambda inputs: likelihood.reverse_ais_log_partition(
         inputs.rbm(R), inputs.batch, 3, base=base(inputs)
     ),
+    "likelihood.bracketed_log_partition": lambda inputs: likelihood.bracketed_log_partition(
+        inputs.rbm(R), inputs.data, 97, inputs.further([0, 1]), steps=1, base=base(inputs)
+    ),
     "likelihood.tempered_log_partition": lambda inputs: likelihood.tempered_log_partition(
         inputs.rbm(R), inputs.data, budget=1, base=base(inputs)
     ),
@@ -321,8 +324,10 @@ WITHOUT_ARRAYS = {
     "likelihood": {
         "AnnealedEstimate",
         "BennettEstimate",
+        "BracketedEstimate",
         "LARGEST_ENUMERABLE_LAYER",
         "TemperedEstimate",
+        "inverse_temperatures",
         "is_enumerable",
     },
     "samplers": {"REGISTRY", "Sampler", "create"},

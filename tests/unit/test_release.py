@@ -199,3 +199,18 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
         str(tmp_path / "site/rbmbench/__init__.py"),
         tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"],
     ]
+
+
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
+"""Packages of conda-forge that have another name than on Python's package index."""
+
+
+def test_the_conda_recipe_requires_what_the_package_requires(repository, project):
+    recipe = yaml.safe_load((repository / ".github/conda/recipe.yaml").read_text("utf-8"))
+    every = [*project["dependencies"], *project["optional-dependencies"]["workflow"]]
+    pairs = (re.fullmatch(r"([\w-]+)(.*)", requirement).groups() for requirement in every)
+    expected = {f"{CONDA_NAMES.get(name, name)} {version}".strip() for name, version in pairs}
+    assert {line for line in recipe["requirements"]["run"] if not line.startswith("python ")} == expected
+    assert recipe["context"]["version"] == project["version"]
+    scripts = [f"{name} = {place}" for name, place in project["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == scripts

@@ -29,7 +29,6 @@ def usable_memory(root: Path = Path("/")) -> int:
 
 
 def _limits(root: Path, controller: str, *names: str) -> Iterator[str]:
-    """Yield the contents of files of this process's control group and of all above it, in versions 1 and 2."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:

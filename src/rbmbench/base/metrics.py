@@ -38,9 +38,14 @@ METRICS = {
         "standard error of the reconstruction log-likelihood", "nats", momentary=True
     ),
     "validation_log_likelihood": Metric("mean log-likelihood of the validation rows", "nats", momentary=True),
+    "validation_pseudo_log_likelihood": Metric(
+        "mean log pseudo-likelihood of the validation rows", "nats", momentary=True
+    ),
     "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
     "log_partition": Metric("log Z", "nats", momentary=True),
     "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
+    "log_partition_low": Metric("lower end of the interval of log Z", "nats", momentary=True),
+    "log_partition_high": Metric("upper end of the interval of log Z", "nats", momentary=True),
     "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles", momentary=True),
     "log_partition_gap": Metric("difference of log Z of two starts", "nats", momentary=True),
     "log_partition_drift": Metric("change of log Z along the chains", "nats", momentary=True),
@@ -76,6 +81,8 @@ ANNEALED = (
     "test_log_likelihood",
     "log_partition",
     "log_partition_error",
+    "log_partition_low",
+    "log_partition_high",
     "annealing_effective_sample_size",
     *(f"log_partition_{name}" for name in TEMPERED),
 )

@@ -2,15 +2,17 @@
 """Validation of plain data with pydantic, with the first invalid value reported in one line."""
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from rbmbench.base.errors import SettingsError, unknown_name
 
+Model = TypeVar("Model", bound=BaseModel)
 
-def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], str]) -> Any:
+
+def parse(model: type[Model], values: object, where: str | Callable[[tuple], str]) -> Model:
     """Return ``values`` validated as ``model``.
 
     Parameters
@@ -33,27 +35,26 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
     except ValidationError as failure:
         error = failure.errors()[0]
         location = _location(values, error["loc"])
-        key = ".".join(str(part) for part in location) or "settings"
+        key = ".".join(str(step) for step in location) or "settings"
         where = where(location) if callable(where) else where
         if error["type"] == "extra_forbidden":
             allowed = _fields_at(model, values, location[:-1])
             what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
             raise SettingsError(f"{where}: {key}: {what}") from None
         if error["type"] == "missing":
-            found = "nothing"
+            value = "nothing"
         elif isinstance(error["input"], dict | list):
-            found = f"a {type(error['input']).__name__}"
+            value = f"a {type(error['input']).__name__}"
         else:
-            found = repr(error["input"])
+            value = repr(error["input"])
         message = "should be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
         # Our own validators of several values name what they found in the message.
         own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
-        prefix = "" if own else f"found {found}; "
+        prefix = "" if own else f"found {value}; "
         raise SettingsError(f"{where}: {key}: {prefix}{message[:1].lower()}{message[1:]}") from None
 
 
 def _plain(values: Any) -> Any:
-    """Return plain data without numbers and arrays of NumPy."""
     if isinstance(values, np.generic | np.ndarray):
         return values.tolist()
     if isinstance(values, dict):
@@ -61,47 +62,45 @@ def _plain(values: Any) -> Any:
     return type(values)(map(_plain, values)) if type(values) in (list, tuple) else values
 
 
-def _location(values: Any, location: tuple) -> tuple:
+def _location(values: object, location: tuple) -> tuple:
     """Return a location in ``values`` without the tags that pydantic inserts for members of a union."""
     kept = []
-    for number, part in enumerate(location, start=1):
-        if number < len(location) and isinstance(values, dict) and part not in values:
+    for number, step in enumerate(location, start=1):
+        if number < len(location) and isinstance(values, dict) and step not in values:
             continue
-        kept.append(part)
-        values = _part(values, part)
+        kept.append(step)
+        values = _part(values, step)
     return tuple(kept)
 
 
-def _part(values: Any, part: Any) -> Any:
-    """Return ``values[part]``, or None if there is no such entry."""
+def _part(values: Any, step: object) -> Any:
     try:
-        return values[part]
+        return values[step]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str]:
+def _fields_at(model: type[BaseModel], values: object, location: tuple) -> list[str]:
     """Return the field names of the model at ``location`` inside ``model``, or [] if there is none."""
     candidates = [model]
-    for part in location:
+    for step in location:
         fields = _of_kind(candidates, values).model_fields
-        values = _part(values, part)
-        if isinstance(part, str) and part in fields:
-            candidates = _models_in(fields[part].annotation)
+        values = _part(values, step)
+        if isinstance(step, str) and step in fields:
+            candidates = _models_in(fields[step].annotation)
             if not candidates:
                 return []
     return list(_of_kind(candidates, values).model_fields)
 
 
-def _of_kind(candidates: list[type[BaseModel]], values: Any) -> type[BaseModel]:
+def _of_kind(candidates: list[type[BaseModel]], values: object) -> type[BaseModel]:
     """Return the candidate whose ``kind`` matches the values, else the first."""
     kind = _part(values, "kind")
     fields = ((candidate, candidate.model_fields.get("kind")) for candidate in candidates)
     return next((model for model, field in fields if field and kind in get_args(field.annotation)), candidates[0])
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the pydantic models named anywhere inside a type annotation."""
+def _models_in(annotation: object) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]

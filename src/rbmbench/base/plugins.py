@@ -99,7 +99,7 @@ def load_named() -> None:
 
 def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
     """Add paths, and all files that were loaded, to the environment variable, and return its value."""
-    known = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    known = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     added = [*map(os.path.abspath, paths), *map(str, _files)]
     for path in added:
         if os.pathsep in path:
@@ -115,13 +115,13 @@ def entry_points(group: str) -> dict[str, Any]:
     """Return the entry points of a group by name; `SettingsError` if two packages have one of the same name."""
     from importlib import metadata
 
-    found: dict[str, Any] = {}
+    points: dict[str, Any] = {}
     for point in metadata.entry_points(group=group):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if other.value != point.value:
             text = f"found it in {place_of(other)}, too; allowed: one of the two packages, or another name"
             raise SettingsError(f"{place_of(point)}: {group}: {text}")
-    return found
+    return points
 
 
 def place_of(point: Any) -> str:
@@ -137,8 +137,8 @@ def load_point(point: Any) -> ModuleType:
     def run() -> ModuleType:
         folders = folders_of(package)
         files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
-        if not files and (found := find_spec(point.module)) and found.origin:
-            files = [Path(found.origin)]
+        if not files and (specification := find_spec(point.module)) and specification.origin:
+            files = [Path(specification.origin)]
         _add(point.module, place, files, package=point.dist.name, version=point.dist.version)
         return import_module(point.module)
 
@@ -147,8 +147,8 @@ def load_point(point: Any) -> ModuleType:
 
 def folders_of(package: str) -> list[str]:
     """Return the folders of a package that is installed; none of a single file."""
-    found = find_spec(package)
-    return list(found.submodule_search_locations or ()) if found else []
+    specification = find_spec(package)
+    return list(specification.submodule_search_locations or ()) if specification else []
 
 
 def plugin_of(module: str) -> Plugin:
@@ -166,25 +166,24 @@ def use(module: str) -> None:
 
 def used() -> list[dict[str, str]]:
     """Return of what plug-ins this process has used parts: name, file (without folder), sha256; package and version."""
-    found = []
+    records = []
     for module in _used:
         plugin = plugin_of(module)
         file = {"file": plugin.sources[0].name} if plugin.sources and not plugin.package else {}
         package = {"package": plugin.package, "version": plugin.version} if plugin.package else {}
-        found.append({"name": module.rpartition(".")[2], **file, **package, "sha256": plugin.sha256})
-    return found
+        records.append({"name": module.rpartition(".")[2], **file, **package, "sha256": plugin.sha256})
+    return records
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the files of plug-ins that a path names."""
     if path.is_dir():
-        found = [file for file in sorted(path.glob("*.py")) if not NO_PLUGINS.fullmatch(file.stem)]
-        if not found:
+        files = [file for file in sorted(path.glob("*.py")) if not NO_PLUGINS.fullmatch(file.stem)]
+        if not files:
             raise SettingsError(f"plug-in {path}: found a folder without Python files; allowed: {ALLOWED}, or several")
-        return found
+        return files
     if not path.is_file() or path.suffix != ".py":
-        there = "something else" if path.exists() else "nothing"
-        raise SettingsError(f"plug-in {path}: found {there} there; allowed: {ALLOWED}, or a folder of such files")
+        content = "something else" if path.exists() else "nothing"
+        raise SettingsError(f"plug-in {path}: found {content} there; allowed: {ALLOWED}, or a folder of such files")
     return [path]
 
 
@@ -192,7 +191,9 @@ def _load_file(file: Path) -> None:
     if not NAME.fullmatch(file.stem):
         text = "small letters, digits and _, first a letter: a part has the name of its file"
         raise SettingsError(f"plug-in {file}: found the name {file.stem!r}; allowed: {text}")
-    place, name = _shown(file), f"{_package_of(file.resolve().parent)}.{file.stem}"
+    place, name = os.path.relpath(file), f"{_package_of(file.resolve().parent)}.{file.stem}"
+    if place.startswith(os.pardir):  # not below the working folder
+        place = str(file)
     specification = spec_from_file_location(name, file.resolve())
     assert specification is not None
     assert specification.loader is not None  # because it is a Python file
@@ -212,18 +213,12 @@ def _load_file(file: Path) -> None:
     _files[file.resolve()] = name
 
 
-_registered: list[Callable[[], Any]] = []
+_registered: list[Callable[[], object]] = []
 
 
-def note_registered(forget: Callable[[], Any]) -> None:
+def note_registered(forget: Callable[[], object]) -> None:
     """Note that a part from outside was registered; ``forget`` takes it back, should its file turn out to be broken."""
     _registered.append(forget)
-
-
-def _shown(file: Path) -> str:
-    """Return a file's name, relative to the working folder if it is below it."""
-    place = os.path.relpath(file)
-    return str(file) if place.startswith(os.pardir) else place
 
 
 def _package_of(folder: Path) -> str:
@@ -245,14 +240,13 @@ def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
         raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        frame = ([one for one in frames if Path(one.filename).name == Path(place).name] or frames)[-1]
+        frame = ([frame for frame in frames if Path(frame.filename).name == Path(place).name] or frames)[-1]
         where = "" if isinstance(error, SyntaxError) else f", in line {frame.lineno} of {Path(frame.filename).name}"
         what = f"{type(error).__name__}: {error}{where}"
         raise SettingsError(f"plug-in {place}: cannot be imported ({what}); allowed: {allowed}") from error
 
 
 def _add(module: str, place: str, sources: Sequence[Path], **of_package: str) -> None:
-    """Note a plug-in and the contents of its files, before they are imported."""
     digest, contents = hashlib.sha256(), tuple(file.read_bytes() for file in sources)
     for file, content in zip(sources, contents, strict=True):
         digest.update(f"{file.name} {len(content)} ".encode() + content)
@@ -261,19 +255,19 @@ def _add(module: str, place: str, sources: Sequence[Path], **of_package: str) ->
 
 def _with_shared(file: Path) -> list[Path]:
     """Return a file, and the files beside it that it imports by ``from .NAME import``, and those that they import."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     left = [file]
     while left:
-        one = left.pop(0)
-        if one in found or not one.is_file():
+        source = left.pop(0)
+        if source in files or not source.is_file():
             continue
-        found[one] = None
+        files[source] = None
         try:
-            statements = ast.walk(ast.parse(one.read_bytes()))
+            statements = ast.walk(ast.parse(source.read_bytes()))
         except (SyntaxError, ValueError):  # its import tells
             continue
         for statement in statements:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:
                 names = [statement.module] if statement.module else [name.name for name in statement.names]
-                left += [one.parent / f"{name.partition('.')[0]}.py" for name in names]
-    return list(found)
+                left += [source.parent / f"{name.partition('.')[0]}.py" for name in names]
+    return list(files)

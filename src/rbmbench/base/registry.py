@@ -26,9 +26,8 @@ def _modules(folders: tuple[str, ...], _files: tuple[tuple[str, ...], ...]) -> l
 
 @cache
 def _options(maker: Callable) -> dict[str, Any]:
-    """Return the options that a factory takes, with their defaults."""
     parameters = inspect.signature(maker).parameters.values()
-    return {part.name: part.default for part in parameters if not part.name.startswith("_")}
+    return {parameter.name: parameter.default for parameter in parameters if not parameter.name.startswith("_")}
 
 
 class Registry:
@@ -78,7 +77,11 @@ class Registry:
             if name not in self.names():
                 raise SettingsError(unknown_name(self.kind, name, self.names()))
             if point := self._points().get(name):
-                self._load_point(point)
+                module = plugins.load_point(point)
+                if name not in self._makers:
+                    text = "allowed: a module of this name with @REGISTRY.register"
+                    place = f"{plugins.place_of(point)}: {module.__name__}"
+                    raise SettingsError(f"{place} registers no {self.kind} of this name; {text}")
             else:
                 import_module(f"{self.package}.{name}")
         maker = self._makers[name]
@@ -110,13 +113,6 @@ class Registry:
             raise self._taken(plugins.place_of(points[name]), name, "rbmbench itself")
         return points
 
-    def _load_point(self, point: Any) -> None:
-        """Import the module of an entry point."""
-        module = plugins.load_point(point)
-        if point.name not in self._makers:
-            text = f"registers no {self.kind} of this name; allowed: a module of this name with @REGISTRY.register"
-            raise SettingsError(f"{plugins.place_of(point)}: {module.__name__} {text}")
-
     def _check_is_free(self, name: str, maker: Callable) -> None:
         """Refuse a part from outside whose name another one has; what is imported again takes its own place."""
         place, known = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
@@ -133,8 +129,8 @@ class Registry:
 
     def _taken(self, place: str, name: str, other: str) -> SettingsError:
         allowed = "one part of a kind per file, and another name of the file"
-        found = f"registers the {self.kind} {name!r}, which is in {other} already"
-        return SettingsError(f"plug-in {place}: {found}; allowed: {allowed}")
+        reason = f"registers the {self.kind} {name!r}, which is in {other} already"
+        return SettingsError(f"plug-in {place}: {reason}; allowed: {allowed}")
 
     def options(self, name: str) -> dict[str, Any]:
         """Return the options of the part ``name`` with their defaults."""
@@ -161,7 +157,7 @@ class Registry:
         return maker(**options)
 
 
-def positive_integer(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+def positive_integer(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """Return ``value`` if it is an integer of at least ``least``, else raise a `SettingsError` that names the option.
 
     ``most`` is by default the limit of this name in `rbmbench.base.settings.LARGEST`, or else the largest count.
@@ -174,21 +170,21 @@ def positive_integer(name: str, value: Any, least: int = 1, most: int | None = N
     return int(value)
 
 
-def number_within(name: str, value: Any, most: float) -> float:
+def number_within(name: str, value: object, most: float) -> float:
     """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number from 0 to {most:g}")
     return value
 
 
-def number_below_one(name: str, value: Any) -> float:
+def number_below_one(name: str, value: object) -> float:
     """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number >= 0 and < 1")
     return value
 
 
-def truth_value(name: str, value: Any) -> bool:
+def truth_value(name: str, value: object) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
     if not isinstance(value, bool):
         raise SettingsError(f"option {name!r}: found {value!r}; allowed: true, false")

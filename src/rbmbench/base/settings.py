@@ -52,7 +52,7 @@ AnnealingStepCount = Annotated[int, Field(ge=1, le=MOST_ANNEALING_STEPS, strict=
 PointCount = Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)]
 
 
-def _no_truth_value(value: Any) -> Any:
+def _no_truth_value(value: object) -> object:
     if isinstance(value, bool):  # pydantic would convert it to 1 or 0
         raise ValueError("input should be a number")
     return value
@@ -154,6 +154,12 @@ class RunSettings(Settings):
     bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
     validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
     test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
+    patience: Count | None = _IfSet(
+        default=None,
+        description="evaluations without a rise of the score of the validation rows, mean over the trials, after which "
+        "training ends: their log-likelihood, or an estimate of their pseudo-likelihood where log Z is not computed; "
+        "null: all iterations",
+    )
     products: Positive | None = _IfSet(
         default=None,
         description="most matrix products of a trial, which keeps its last model inside them; null: no limit",
@@ -165,7 +171,7 @@ class RunSettings(Settings):
     @property
     def evaluated_parts(self) -> tuple[str, ...]:
         """The parts of the data set, besides the training rows, whose log-likelihood is evaluated."""
-        return tuple(part for part in HELD_OUT if getattr(self, f"{part}_likelihood"))
+        return tuple(name for name in HELD_OUT if getattr(self, f"{name}_likelihood"))
 
     @property
     def iterations(self) -> int:
@@ -189,6 +195,8 @@ class RunSettings(Settings):
     def _has_budget(self) -> Self:
         if self.evaluate_at_products and not self.products:
             raise ValueError("evaluate_at_products: needs products, the budget")
+        if self.patience and not self.validation_likelihood:
+            raise ValueError("patience: needs validation_likelihood")
         return self
 
     @model_validator(mode="after")
@@ -226,12 +234,28 @@ class Tempering(Settings):
     products: Count = Field(default=5_000_000, description="products of a row with W after which they end in any case")
 
 
-class AnnealingBudget(Settings):
+class Bracket(Settings):
+    """Annealing in both directions, see `rbmbench.likelihood.bracketed_log_partition`."""
+
+    steps: StepCount = Field(
+        default=1000, description="Gibbs steps from training rows to the samples that are annealed in reverse"
+    )
+    repeat: Annotated[int, Field(ge=1, le=100, strict=True)] = Field(
+        default=5,
+        description="times the temperatures of a second annealing, where fewer than a tenth of the particles count; "
+        "1: none",
+    )
+
+
+class Annealed(Settings):
     """Estimation of log Z, for models of which neither layer can be enumerated."""
 
     particles: ParticleCount = Field(default=512, description="particles per model")
-    temperatures: AnnealingStepCount = Field(
-        default=50_000, description="equal steps of the inverse temperature from 0 to 1"
+    temperatures: AnnealingStepCount = Field(default=50_000, description="steps of the inverse temperature from 0 to 1")
+    spacing: Literal["equal", "dense"] = Field(
+        default="equal",
+        description="of the steps: equal, or denser near 1 (a fifth of them below 0.5, two fifths above 0.9)",
+        exclude_if=lambda spacing: spacing == "equal",  # so that older ids stay valid
     )
     base: Literal["base_rate", "uniform"] = Field(
         default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
@@ -246,6 +270,22 @@ class AnnealingBudget(Settings):
         return self.tempering.products // 2 if self.tempering else self.particles * self.temperatures
 
 
+class AnnealingBudget(Annealed):
+    """Estimation of log Z at the evaluations of a run."""
+
+    bracket: Bracket | None = _IfSet(
+        default=None, description="annealing in reverse, too, for an interval of both directions; null: forward only"
+    )
+
+    @property
+    def chain_steps(self) -> int:
+        """See `Annealed.chain_steps`."""
+        if self.tempering or not self.bracket:
+            return super().chain_steps
+        repeated = self.bracket.repeat if self.bracket.repeat > 1 else 0
+        return self.particles * ((2 + repeated) * self.temperatures + self.bracket.steps)
+
+
 class AnnealingSettings(AnnealingBudget):
     """An annealing budget and the seed of the particles."""
 
@@ -255,7 +295,7 @@ class AnnealingSettings(AnnealingBudget):
 LEAST_SWEEPS = 100
 
 
-class CertificateBudget(AnnealingBudget):
+class CertificateBudget(Annealed):
     """What a certificate of a trained model is computed with."""
 
     temperatures: AnnealingStepCount = Field(
@@ -304,8 +344,8 @@ class SamplerGrid(Choice):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
-        if (found := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
-            raise ValueError(f"grid: found {found} combinations; allowed: at most {MOST_COMBINATIONS}")
+        if (count := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
+            raise ValueError(f"grid: found {count} combinations; allowed: at most {MOST_COMBINATIONS}")
         return self
 
     @property

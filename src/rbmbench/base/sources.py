@@ -13,14 +13,14 @@ PACKAGE = Path(__file__).parents[1]
 
 def _read() -> dict[str, bytes]:
     """Return the content of the package's Python files by their paths in it; without pathlib, which takes longer."""
-    found = {}
+    contents = {}
     for folder, folders, names in os.walk(PACKAGE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(name for name in names if name.endswith(".py")):
             path = os.path.join(folder, name)
             with open(path, "rb", buffering=0) as file:
-                found[path[len(str(PACKAGE)) + 1 :].replace(os.sep, "/")] = file.read()
-    return found
+                contents[path[len(str(PACKAGE)) + 1 :].replace(os.sep, "/")] = file.read()
+    return contents
 
 
 IMPORTED = _read()
@@ -36,8 +36,8 @@ def are_changed() -> bool:
 
 def digest(*packages: str) -> str:
     """Return the sha256 of the imported sources of some packages of this one, by default of all."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path, content in sorted(IMPORTED.items()):
         if not packages or path.partition("/")[0] in packages:
-            found.update(f"{path} {len(content)} ".encode() + content)
-    return found.hexdigest()
+            checksum.update(f"{path} {len(content)} ".encode() + content)
+    return checksum.hexdigest()

@@ -73,7 +73,7 @@ class RowKeys(NamedTuple):
 
     def select(self, rows) -> "RowKeys":
         """Return the keys of some rows."""
-        return RowKeys(*(part[rows] for part in self))
+        return RowKeys(*(array[rows] for array in self))
 
 
 class Stream:

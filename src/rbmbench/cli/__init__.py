@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: runs subcommands, and turns errors into one line and an exit code."""
 
+import errno
 import gc
 import os
 import sys
@@ -43,7 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, output: Output) -> int:
-    """Run a subcommand, and return its exit code."""
     try:
         chosen = parser().parse_args(arguments)
         output.log_to(chosen.log)
@@ -65,6 +65,11 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
     except MemoryError as error:
         _print_error(f"error: asks for more memory than there is ({' '.join(str(error).split())})")
         return 2
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        _print_error(f"error: {error.filename}: {error.strerror}")
+        return 2
     except KeyboardInterrupt:
         _print_error("interrupted")
         return 130
@@ -72,13 +77,11 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Print a line on standard error."""
     print(f"rbmbench: {text}", file=sys.stderr)
 
 
 @contextmanager
 def _one_line_warnings():
-    """Show the package's own warnings as one line each, and others unchanged."""
 
     def show(message, category, *place) -> None:
         if issubclass(category, RbmbenchWarning):

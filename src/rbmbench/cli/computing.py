@@ -5,6 +5,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from rbmbench import datasets, jobs
@@ -15,6 +16,7 @@ from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
+from rbmbench.io.layout import RUNS, Layout
 from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
@@ -35,6 +37,32 @@ def compute(arguments: Namespace) -> None:
             kind.gather(task, arguments.blocks)
     else:
         kind.compute(task)
+
+
+def evaluate(arguments: Namespace) -> None:
+    """Evaluate the snapshots of a run; or again those of evaluations that there are, with some settings changed.
+
+    They are then written to folders with the names that the workflow gives to evaluations with these settings.
+    """
+    from rbmbench.planning.jobs import digest_of
+
+    if not arguments.again:
+        return compute(arguments)
+    kind, changes = jobs.of_name("evaluate"), _plain_settings(arguments)
+    if not isinstance(changes, dict):
+        raise SettingsError(f"--settings: must be a mapping, got {changes!r}")
+    _check_start(arguments)
+    for folder in arguments.again:
+        meta, layout = results.read_meta(folder), Layout(str(folder.parent.parent))
+        if "evaluation" not in meta:
+            raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
+        settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, "--settings")
+        name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
+        files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["settings"]["data"]["name"])}
+        values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
+        values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
+        kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
+    return None
 
 
 def bundle(arguments: Namespace) -> None:
@@ -72,36 +100,38 @@ def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
 def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     """Return the settings of a run, from --settings or from single arguments, and its data set."""
     names = [argument.removeprefix("--").replace("-", "_") for argument in ONE_STAGE]
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    values = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.settings:
-        if given:
-            raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
+        if values:
+            raise SettingsError(f"--settings: found with {_argument(values)}; allowed: one of the two")
         settings, dataset = _settings(RunSettings, arguments), read_data(arguments)
         if settings.data.name == "held_out" != dataset.name:  # the whole file of a run of `fit`
             dataset = datasets.REGISTRY.create("held_out", settings.data.options).split(dataset)
         return settings, dataset
     for name in ("hidden", "iterations"):
-        if name not in given:
+        if name not in values:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
     _check_start(arguments)
     dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):
-        given["validation_likelihood"] = True
-    options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
-    given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
+        values["validation_likelihood"] = True
+    if patience := getattr(arguments, "patience", None):
+        values["patience"] = patience
+    options = plain_data("--options", values.pop("options", "{}")) | ({"k": values.pop("k")} if "k" in values else {})
+    values = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | values
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
-    return settings_from(given, data, "train"), dataset
+    return settings_from(values, data, "train"), dataset
 
 
 def read_data(
-    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: Any
+    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: object
 ) -> datasets.Dataset:
     """Return the data set of a file, a user's own with options, which are ``usual`` where none are given.
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
-    given = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
-    options = usual | {name: value for name, value in given.items() if value is not None}
+    named = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
+    options = usual | {name: value for name, value in named.items() if value is not None}
     return datasets.read_file(arguments.data, columns, sparse, **options)
 
 
@@ -136,9 +166,11 @@ def _check_start(arguments: Namespace) -> None:
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
     """Return the settings, a JSON text or the name of a JSON file; make the checks before the start."""
     text = arguments.settings
-    if text.lstrip().startswith("{"):
-        settings = parse(model, plain_data("--settings", text), "--settings")
-    else:
-        settings = parse(model, results.read_json(text), text)
+    settings = parse(model, _plain_settings(arguments), "--settings" if text.lstrip().startswith("{") else text)
     _check_start(arguments)
     return settings
+
+
+def _plain_settings(arguments: Namespace) -> Any:
+    text = arguments.settings
+    return plain_data("--settings", text) if text.lstrip().startswith("{") else results.read_json(text)

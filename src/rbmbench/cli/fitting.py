@@ -50,7 +50,10 @@ def fit(arguments: Namespace) -> None:
         check_shape(arguments.shape, visible)
     computing.trained(arguments, settings, dataset)
     if not is_enumerable(visible, settings.hidden):
-        of_name("evaluate").compute(computing.task_of(_evaluation(arguments), ANNEALING), dataset)
+        values = vars(arguments) | {"model": arguments.out, "out": arguments.out / EVALUATION}
+        if checkpoint := arguments.checkpoint:  # beside that of the run
+            values["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
+        of_name("evaluate").compute(computing.task_of(Namespace(**values), ANNEALING), dataset)
     result = load_run(arguments.out)
     findings = _findings(arguments, result, dataset)
     write_run_page(result, arguments.out, arguments.shape, arguments.samples, findings)
@@ -62,9 +65,9 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
     """Return the log-likelihoods of independent units, and the certificate of the first model."""
     bias = base_rate_bias(dataset.train)
     parts = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
-    parts = {metric: part for metric, part in parts.items() if len(part)}
-    independent = {metric: independent_log_likelihood(part, bias) for metric, part in parts.items()}
-    rows = {metric: len(part) for metric, part in parts.items()}
+    parts = {metric: data for metric, data in parts.items() if len(data)}
+    independent = {metric: independent_log_likelihood(data, bias) for metric, data in parts.items()}
+    rows = {metric: len(data) for metric, data in parts.items()}
     rows_differ = not set(dataset.train.mean(axis=0)) <= {0.0, 1.0}
     if not (arguments.certificate and rows_differ):
         return Findings(independent, rows)
@@ -73,14 +76,6 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
         train, held_out = np.asarray(dataset.train), np.asarray(dataset.validation)
         quantities = certificate(result.rbm, train, settings, held_out, progress)
     return Findings(independent, rows, verdict(quantities).in_words, tuple(facts(quantities)))
-
-
-def _evaluation(arguments: Namespace) -> Namespace:
-    """Return the arguments of `computing.task_of` for the run; its checkpoint is beside that of the run."""
-    given = vars(arguments) | {"model": arguments.out}
-    if checkpoint := arguments.checkpoint:
-        given["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
-    return Namespace(**given | {"out": arguments.out / EVALUATION})
 
 
 def certify(arguments: Namespace) -> None:
@@ -113,12 +108,12 @@ def score(arguments: Namespace) -> None:
         budget = {"base": base_rate_bias(rows), "threads": arguments.threads}
         with shown_progress("log Z", "steps") as progress:
             particles, temperatures = settings.particles, settings.temperatures
-            found = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
-        log_z, errors = found.log_partition, found.standard_error
+            estimate = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
+        log_z, errors = estimate.log_partition, estimate.standard_error
     tables = []
     for trial in range(len(rbm.W)):
         parts = np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
-        weights = -np.concatenate([rbm[trial].free_energy(part) for part in parts])
+        weights = -np.concatenate([rbm[trial].free_energy(block) for block in parts])
         values = {
             "trial": trial,
             "row": np.arange(1, len(rows) + 1),
@@ -167,7 +162,7 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     names = ("threshold",) if columns else ("threshold", "drop_columns")
     usual = {name: own[name] for name in names if own.get(name) not in (None, [])} if "path" in own else {}
     dataset = computing.read_data(arguments, columns, **usual)
-    if (found := dataset.train.shape[1]) != rbm.visible_units:
+    if (columns := dataset.train.shape[1]) != rbm.visible_units:
         file = _file_of(arguments.model)
-        raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
+        raise DataError(f"{arguments.data}: found {columns} columns; {file} has {rbm.visible_units} visible units")
     return dataset

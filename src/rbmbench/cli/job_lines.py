@@ -20,6 +20,7 @@ SHOWN_LINES = 12
 """Lines of the log of a failed job that are shown: the last ones."""
 MOST_BYTES = 100_000
 """Bytes of a log that are read for them, from its end."""
+SIGNAL = r"<Signals\.(\w+): \d+>"
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
 """Ends of what tells how a command ended that a signal has stopped."""
 
@@ -104,7 +105,11 @@ class JobLines:
 
         ``why`` is what an executor says of it, such as the state of a job of SLURM.
         """
-        ends = [_end(message) for message in self._statuses if command and command.strip() in message]
+        ends = [
+            re.sub(SIGNAL, r"\1", message.rpartition("' ")[2].strip().rstrip("."))
+            for message in self._statuses
+            if command and command.strip() in message
+        ]
         word = "stopped" if ends and ends[-1].endswith(STOPPED) else "failed"
         lines = [f"{word}: {self._titles.get(job, rule)} ({', '.join([f'rule {rule}', *ends[-1:]])})"]
         lines += [f"  {why}"] if why else []
@@ -133,11 +138,6 @@ class JobLines:
         return lines[-SHOWN_LINES:] or ["(empty)"]
 
 
-def _end(message: str) -> str:
-    """Return how a command ended, from the last words of Python's own message."""
-    return re.sub(r"<Signals\.(\w+): \d+>", r"\1", message.rpartition("' ")[2].strip().rstrip("."))
-
-
 def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
     """Return where the results are, and how many verdicts there are of each kind, those of variants apart.
 
@@ -157,7 +157,7 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
         return f"Done: {where}; everything was made, and nothing is judged at this scale"
     try:
         records = read_verdicts(layout.verdicts)
-        found = Counter("of variants" if record.standing == VARIANT else record.verdict for record in records)
+        counts = Counter("of variants" if record.standing == VARIANT else record.verdict for record in records)
     except RbmbenchError as error:
         return f"Done: {where} ({error})"
-    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in found.most_common())}"
+    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}"

@@ -16,11 +16,11 @@ from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
 from rbmbench.io.results import read_meta
-from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
+from rbmbench.planning.specs import parse_spec, read_values, with_places
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import claims_of
 from rbmbench.reporting.claims.verdict import Verdict, read_verdicts, write_verdicts
-from rbmbench.reporting.redraw import keep_figure, without_folders
+from rbmbench.reporting.redraw import redraw
 
 
 def keep(arguments: Namespace) -> None:
@@ -34,6 +34,8 @@ def keep(arguments: Namespace) -> None:
     arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
+        _copy(source.figure(key, "json"), target.figure(key, "json"))
+        redraw(target.root, key, target.root)
         # The numbers behind a figure are long and compress well; pandas reads them as they are.
         _copy(source.numbers(key), target.packed_numbers(key), partial(gzip.compress, mtime=0))
     for key in arguments.tables:
@@ -45,17 +47,13 @@ def keep(arguments: Namespace) -> None:
     for values in outputs:
         if arguments.out.resolve() == arguments.folder.resolve():
             continue  # specs that name the folders of runs are worth more than kept ones
-        spec = read_spec(source.spec(values["key"]))
-        if isinstance(spec, FigureSpec):
-            keep_figure(spec, values, target)
-        else:
-            write_json(target.spec(spec.key), without_folders(values) | {"facts": {}})
+        write_json(target.spec(values["key"]), with_places(values, lambda place: Path(place).name))
     for folder in arguments.runs:
         for name in (CURVE, META):
             _copy(folder / name, target.job(RUNS, folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
-    given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
-    spec = parse(judge.ClaimsSpec, given, "claims")
+    values_of_claims = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
+    spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
     write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
 
 
@@ -82,7 +80,6 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
 
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
-    """Copy a file, changed on the way."""
     try:
         content = bounded_bytes(source)
     except FileNotFoundError:
@@ -99,13 +96,13 @@ def _metas(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     Of several that rest on the same folders the first has it; the others name that one, and the checksum of what it
     has.
     """
-    found: dict[str, dict[str, Any]] = {}
+    metas: dict[str, dict[str, Any]] = {}
     firsts: dict[tuple[str, ...], str] = {}
     for values in outputs:
         folders = tuple(parse_spec(values, "spec").folders())
         first = firsts.setdefault(folders, values["key"])
         if first == values["key"]:
-            found[first] = {Path(folder).name: read_meta(folder) for folder in folders}
+            metas[first] = {Path(folder).name: read_meta(folder) for folder in folders}
         else:
-            found[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(found[first])}
-    return found
+            metas[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(metas[first])}
+    return metas

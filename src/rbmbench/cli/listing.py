@@ -7,7 +7,6 @@ from argparse import Namespace
 from importlib import import_module
 from inspect import Parameter
 
-from rbmbench.base.registry import Registry
 from rbmbench.cli.parser import PARTS
 
 WIDTH = 110
@@ -16,25 +15,17 @@ INDENT = " " * 6
 
 def list_parts(arguments: Namespace) -> None:
     """Print name, description and options of every part of the kinds asked for, by default of all."""
-    asked = {name: import_module(f"rbmbench.{name}").REGISTRY for name in arguments.kinds or PARTS}
-    print("\n\n".join(_lines(name, registry) for name, registry in asked.items()))
-
-
-def _lines(kind: str, registry: Registry) -> str:
-    """Return the heading of a kind, and the lines of its parts."""
-    found = [f"{kind}: each is one {registry.kind}, by its name; options with their defaults"]
-    for name in registry.names():
-        options = [f"{key}={_shown(value)}" for key, value in registry.options(name).items()]
-        texts = registry.summary(name), f"options: {', '.join(options) or 'none'}"
-        origin = f"  ({registry.origin(name)})" if registry.is_foreign(name) else ""
-        found += [f"  {name}{origin}", *map(_indented, texts)]
-    return "\n".join(found)
-
-
-def _indented(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
-
-
-def _shown(default) -> str:
-    """Return a default as the command line and the configuration take it."""
-    return "(required)" if default is Parameter.empty else json.dumps(default, default=dict)
+    blocks = []
+    for kind in arguments.kinds or PARTS:
+        registry = import_module(f"rbmbench.{kind}").REGISTRY
+        lines = [f"{kind}: each is one {registry.kind}, by its name; options with their defaults"]
+        for name in registry.names():
+            options = [
+                f"{key}={'(required)' if default is Parameter.empty else json.dumps(default, default=dict)}"
+                for key, default in registry.options(name).items()
+            ]
+            lines.append(f"  {name}  ({registry.origin(name)})" if registry.is_foreign(name) else f"  {name}")
+            for text in (registry.summary(name), f"options: {', '.join(options) or 'none'}"):
+                lines.append(textwrap.fill(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT))
+        blocks.append("\n".join(lines))
+    print("\n\n".join(blocks))

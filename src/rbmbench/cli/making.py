@@ -30,8 +30,8 @@ def data(arguments: Namespace) -> None:
     with locked(arguments.out):
         remove_leftovers(arguments.out)
         dataset = recipe.load(datasets.Sources.resolve(arguments.mirror, arguments.cache))
-        found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
-        for key, number in found.items():
+        sizes = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
+        for key, number in sizes.items():
             expected = getattr(arguments, key)
             if expected not in (None, number):
                 text = f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}"
@@ -39,7 +39,7 @@ def data(arguments: Namespace) -> None:
         if made_by := plugins.used():
             dataset.provenance["plugins"] = made_by
         datasets.save(dataset, arguments.out)
-    print(f"{arguments.out}: {dataset.title}, {found['rows']} x {found['visible']}")
+    print(f"{arguments.out}: {dataset.title}, {sizes['rows']} x {sizes['visible']}")
 
 
 def render(arguments: Namespace) -> None:
@@ -82,8 +82,8 @@ def report(arguments: Namespace) -> None:
     """Write the page that shows everything of some folders of results."""
     from rbmbench.reporting.page.html import write_report
 
-    given = [*arguments.folders, *scale_folder(arguments)] or [Path(REFERENCE)] * Path(REFERENCE).is_dir()
-    folders = [inner for folder in given for inner in shown_folders(folder)]
+    named = [*arguments.folders, *scale_folder(arguments)] or [Path(REFERENCE)] * Path(REFERENCE).is_dir()
+    folders = [inner for folder in named for inner in shown_folders(folder)]
     if not folders:
         raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
     values = None if arguments.values is None else plain_data("--values", arguments.values)
@@ -110,8 +110,8 @@ def _one_folder(arguments: Namespace) -> Path:
     """Return the folder that is named, or that of the scale that is."""
     named = [*filter(None, [arguments.folder]), *scale_folder(arguments)]
     if len(named) != 1:
-        found = " and --scale ".join(map(str, named)) or "nothing"
-        raise SettingsError(f"folder: found {found}; allowed: one folder, or --scale NAME")
+        folders = " and --scale ".join(map(str, named)) or "nothing"
+        raise SettingsError(f"folder: found {folders}; allowed: one folder, or --scale NAME")
     return named[0]
 
 
@@ -130,13 +130,13 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
     arguments.folder = _one_folder(arguments)
-    names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
+    names = [file.stem for part in ("figures", "tables") for file in (arguments.folder / part).glob("*_*.json")]
     if not names:
-        raise ResultsError(f"{arguments.folder}: specs: found no figure or table; allowed: a folder that has some")
+        raise ResultsError(f"{arguments.folder}: must have figures or tables, got none")
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE
-    for key in arguments.keys or names:
+    for key in arguments.keys or sorted(names):
         done = drawing.redraw(arguments.folder, key, arguments.out or arguments.folder, sheet)
         print(f"{key}: {'drawn' if done else 'left as it is, for its images are not kept'}")
 
@@ -169,9 +169,9 @@ def config_check(arguments: Namespace) -> None:
     config, *overlays = arguments.files or [CONFIG]
     configuration = load([config, *scale_overlay(arguments, config), *overlays])
     files.check(config.parent / "claims", configuration)
-    found = plan(configuration)
-    counts = f"{len(found.figures)} figures, {len(found.tables)} tables, {len(found.jobs)} jobs"
-    print(f"ok: {found.scale} scale, {counts}")
+    planned = plan(configuration)
+    counts = f"{len(planned.figures)} figures, {len(planned.tables)} tables, {len(planned.jobs)} jobs"
+    print(f"ok: {planned.scale} scale, {counts}")
 
 
 def config_schema(arguments: Namespace) -> None:
@@ -185,7 +185,6 @@ def config_schema(arguments: Namespace) -> None:
 
 
 def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
-    """Return one line of the table of run times."""
     settings, wall = meta["settings"], meta["wall"]
     updates = meta["iterations"] * meta["trials"]
     return {

@@ -1,103 +1,108 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Standard output, standard error and the log of a command: what cannot be written ends no computation."""
+"""Standard output, standard error and the log of a command; errors of writing end no computation."""
 
 import errno
 import faulthandler
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, TextIO
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import writable
 
-NAMES = ("stdout", "stderr")
 MESSAGES, TO_LOG = "RBMBENCH_MESSAGES", "log"
 """Variable by which a command with a log prints warnings alone, and its value; all else goes to the log."""
 
 
 class Log:
-    """A file that gets all that is printed; an error of the file is told once, on standard error, and not raised.
+    """A file that gets all that is printed; its first error is one warning on standard error.
 
-    Every text is written at once, without a buffer: nothing is lost when the process is killed.
+    Nothing is buffered, so that nothing is lost when the process is killed.
     """
 
     def __init__(self, path: Path):
-        self._path, self.has_failed = path, False
-        self.handle: int | None = None
+        self._path = path
+        self.file: FileIO | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.handle = os.open(writable(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
-        except ResultsError as error:
-            self._tell(str(error))
-        except OSError as error:
-            self._tell(f"{path}: cannot be written ({error.strerror or error})")
+            self.file = FileIO(writable(path), "w")
+        except (ResultsError, OSError) as error:
+            self._give_up(error)
 
     def write(self, text: str) -> None:
         """Append a text."""
-        content = memoryview(text.encode(errors="backslashreplace"))
+        content = text.encode(errors="backslashreplace")
         try:
-            while content and self.handle is not None:
-                content = content[os.write(self.handle, content) :]
+            while content and self.file:
+                content = content[self.file.write(content) :]
         except OSError as error:
-            self._tell(f"{self._path}: cannot be written ({error.strerror or error})")
+            self._give_up(error)
 
     def close(self) -> None:
         """Close the file."""
-        if self.handle is not None:
+        if self.file:
             with suppress(OSError):
-                os.close(self.handle)
-        self.handle = None
+                self.file.close()
+        self.file = None
 
-    def _tell(self, text: str) -> None:
-        if not self.has_failed:
-            self.has_failed = True
-            _write_to_stderr(f"rbmbench: warning: {text}; the command goes on without this log\n")
+    def _give_up(self, error: Exception) -> None:
+        self.close()
+        reason = f"{self._path}: cannot be written ({error.strerror})" if isinstance(error, OSError) else str(error)
+        _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
 
 
 class Stream:
-    """A text stream that copies what is written to a log, and raises no error of writing.
+    """A text stream that copies its text to a log, and raises no error of writing.
 
     Attributes
     ----------
     error : OSError or None
-        The first error. From then on, what the stream was opened for goes nowhere.
-    is_for_log : bool
-        Whether texts are written to the log alone, as long as it can be written.
+        The first error; later text goes to the null device.
+    log : Log or None
+        The log.
     """
 
-    def __init__(self, stream: TextIO, name: str):
-        self._stream, self._name = stream, name
+    def __init__(self, stream: TextIO):
+        self._stream = stream
         self.error: OSError | None = None
         self.log: Log | None = None
-        self.is_for_log = False
 
     def write(self, text: str) -> int:
-        """Write a text at once."""
-        if self.is_for_log and self.log is not None and not self.log.has_failed:
+        """Write a text at once; to the log alone, if `MESSAGES` says so and the log can be written."""
+        if self.log and self.log.file and os.environ.get(MESSAGES) == TO_LOG:
             self.log.write(text)
             return len(text)
         return self.show(text)
 
     def show(self, text: str) -> int:
         """Write a text at once, also where all others are for the log alone."""
-        if self.log is not None:
+        if self.log:
             self.log.write(text)
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except OSError as error:
-            self._give_up(error)
+        self._try(lambda: self._stream.write(text))
+        self.flush()
         return len(text)
 
     def flush(self) -> None:
-        """Write what others have left in the buffer."""
+        """Write the text that is left in the buffer."""
+        self._try(self._stream.flush)
+
+    def _try(self, write: Callable[[], object]) -> None:
         try:
-            self._stream.flush()
+            write()
         except OSError as error:
-            self._give_up(error)
+            # Python writes the rest of the buffer when it ends, and would end with the exit code 120.
+            with suppress(OSError, ValueError, AttributeError):  # a stream may be of no file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if self.error is None:
+                self.error = error
+                if self.log:
+                    name = getattr(self._stream, "name", "output").strip("<>")
+                    self.log.write(f"rbmbench: warning: {name}: cannot be written ({error.strerror})\n")
 
     def isatty(self) -> bool:
         """Return whether it is a terminal, and this alone: a log takes no progress bars."""
@@ -106,61 +111,45 @@ class Stream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def _give_up(self, error: OSError) -> None:
-        # Python writes what is left in the buffer when it ends, and would end with the exit code 120.
-        with suppress(OSError, ValueError, AttributeError):  # a stream may be of no file
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
-        if self.error is None:
-            self.error = error
-            if self.log is not None:
-                self.log.write(f"rbmbench: warning: {self._name}: cannot be written ({error.strerror})\n")
-
 
 class Output:
     """Context manager in which `sys.stdout` and `sys.stderr` are each a `Stream`.
 
     A standard file that was closed when Python started leads nowhere: else the next file that is opened would get its
-    number, and with it what libraries print.
+    number, and with it the output of libraries.
     """
 
-    def __init__(self):
-        self._before: dict[str, TextIO | None] = {}
-        self._log: Log | None = None
-        self._tells_crashes = False
-
     def __enter__(self) -> "Output":
-        _open_standard_files()
-        for name in NAMES:
-            self._before[name] = getattr(sys, name)
-            setattr(sys, name, Stream(self._before[name] or open(os.devnull, "w"), name))
+        self._log: Log | None = None
+        self._before, self._tells_crashes = (sys.stdout, sys.stderr), False
+        for number in (0, 1, 2):
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)
+        sys.stdout, sys.stderr = (Stream(stream or open(os.devnull, "w")) for stream in self._before)  # noqa: SIM115
         return self
 
     def __exit__(self, _kind, error: BaseException | None, _trace) -> None:
-        if isinstance(error, Exception) and self._log is not None:
+        if isinstance(error, Exception) and self._log:
             self._log.write("".join(traceback.format_exception(error)))
-        for name in NAMES:
-            if self._before[name] is None:
-                getattr(sys, name).close()
-            setattr(sys, name, self._before[name])
         if self._tells_crashes:
             faulthandler.disable()
-        if self._log is not None:
+        if self._log:
             self._log.close()
+        sys.stdout, sys.stderr = self._before
 
     def log_to(self, path: Path | None) -> None:
-        """Copy all that is written from now on to a log, with the stacks of a crash; None: to no log."""
+        """Copy all later output to a log, with the stacks of a crash; None: to no log."""
         if path is None:
             return
         self._log = sys.stdout.log = sys.stderr.log = Log(path)
-        sys.stdout.is_for_log = sys.stderr.is_for_log = os.environ.get(MESSAGES) == TO_LOG
-        if self._log.handle is not None and not faulthandler.is_enabled():
-            faulthandler.enable(self._log.handle)
+        if self._log.file and not faulthandler.is_enabled():
+            faulthandler.enable(self._log.file)
             self._tells_crashes = True
 
     def lost(self) -> str | None:
-        """Return why what was printed on standard output is lost; None if it is not, or if nobody reads it."""
+        """Return why standard output is lost; None if it is not, or if its reader has gone."""
         error = sys.stdout.error
         if self._log is not None or error is None or error.errno == errno.EPIPE:
             return None
@@ -170,20 +159,10 @@ class Output:
 def write_now(text: str) -> None:
     """Write a text to standard error and its log, as signal handlers may: print is not reentrant."""
     _write_to_stderr(text)
-    log = getattr(sys.stderr, "log", None)
-    if log is not None:
+    if log := getattr(sys.stderr, "log", None):
         log.write(text)
 
 
 def _write_to_stderr(text: str) -> None:
     with suppress(OSError):
         os.write(2, text.encode(errors="backslashreplace"))
-
-
-def _open_standard_files() -> None:
-    """Open the null device in place of each standard file that is closed."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)

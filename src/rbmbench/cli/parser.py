@@ -9,11 +9,12 @@ import math
 import os
 import re
 import sys
-from argparse import Action, ArgumentParser, ArgumentTypeError, _SubParsersAction
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.io.guard import UnreadableError
@@ -23,47 +24,31 @@ from rbmbench.io.text import plain_json
 LARGEST_COUNT = 2**31 - 1
 MOST_SAMPLES = 2500
 """Samples of a picture: more are smaller than its pixels."""
-MOST_FOLDERS = 256
-"""Folders below each other in a path; Python makes missing ones by recursion."""
-MOST_NAME_BYTES = 255
-"""Bytes of one name of a path, as in the usual file systems."""
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are one line, as all others are."""
+    """A parser whose errors are one line, and name the nearest command or argument."""
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        """Return the arguments; `SettingsError` if one is wrong, or is not UTF-8, in which results are written."""
-        for text in sys.argv[1:] if args is None else args:
-            if "\0" in text or not _is_utf8(text):
-                raise SettingsError(f"argument {text!a}: is not UTF-8 text without NUL characters")
-        return super().parse_args(args, namespace)
-
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        """Parse arguments; `SettingsError` for the first command or argument that is unknown, with the nearest name."""
+    def parse_known_args(
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
+        """Parse arguments; `SettingsError` for the first one that is wrong."""
         args = sys.argv[1:] if args is None else args
-        if self._subparsers:
-            self._check_command(args)
-        else:
-            self._check_names(args)
-        return super().parse_known_args(args, namespace)
-
-    def _check_command(self, args: Sequence[str]) -> None:
-        action = next(one for one in self._actions if isinstance(one, _SubParsersAction))
-        name = next((text for text in args if not text.startswith("-")), None)
-        if name is not None and name not in action.choices:
-            self.error(unknown_name("command", name, [one.dest for one in action._choices_actions]))
-
-    def _check_names(self, args: Sequence[str]) -> None:
-        known = [name for name in self._option_string_actions if name.startswith("--")]
         for text in args:
-            if text == "--":
-                return
-            name = text.partition("=")[0]
-            if name.startswith("--") and name not in known:
-                words = [option.removeprefix("--").replace("-", "_") for option in known]
-                message = unknown_name("argument", name.removeprefix("--").replace("-", "_"), words)
-                self.error(message.replace("_", "-"))
+            if "\0" in text or text.encode(errors="replace").decode() != text:
+                raise SettingsError(f"argument {text!a}: is not UTF-8 text without NUL characters")
+        if self._subparsers:
+            action = next(action for action in self._actions if isinstance(action, _SubParsersAction))
+            name = next((text for text in args if not text.startswith("-")), None)
+            if name is not None and name not in action.choices:
+                self.error(unknown_name("command", name, [choice.dest for choice in action._choices_actions]))
+        else:
+            known = [name[2:].replace("-", "_") for name in self._option_string_actions if name.startswith("--")]
+            for text in takewhile(lambda text: text != "--", args):
+                name = text.partition("=")[0][2:].replace("-", "_")
+                if text.startswith("--") and name not in known:
+                    self.error(unknown_name("argument", name, known).replace("_", "-"))
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise a `SettingsError`."""
@@ -101,15 +86,15 @@ def _add(commands, name: str, command: str, text: str, *groups: dict[str, dict],
     added = commands.add_parser(name, description=text, allow_abbrev=False, **options)
     added.set_defaults(command=command)
     for group in (*groups, ALL):
-        for argument, of_argument in group.items():
-            added.add_argument(argument, **of_argument)
+        for argument, described in group.items():
+            added.add_argument(argument, **described)
     return added
 
 
-def _number(least: float, most: float, kind: type) -> Callable[[str], Any]:
+def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
     """Return a type of arguments: numbers of a kind, from ``least`` to ``most``."""
 
-    def number(text: str) -> Any:
+    def number(text: str) -> float:
         value = kind(text)
         if not least <= value <= most:
             raise ArgumentTypeError(f"found {text!r}; should be from {least} to {most}")
@@ -118,29 +103,7 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], Any]:
     return number
 
 
-def _path(text: str) -> Path:
-    """Return a path whose names are no longer, and whose folders no deeper, than files can be made."""
-    path = Path(text)
-    if len(path.parts) > MOST_FOLDERS:
-        raise ArgumentTypeError(f"found {len(path.parts)} folders below each other; should be at most {MOST_FOLDERS}")
-    for part in path.parts:
-        if (found := len(part.encode())) > MOST_NAME_BYTES:
-            raise ArgumentTypeError(
-                f"found a name of {found} bytes, {part[:20]!r}...; should be at most {MOST_NAME_BYTES}"
-            )
-    return path
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _pair(text: str) -> tuple[str, str]:
-    """Return name and value of NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ArgumentTypeError(f"found {text!r}; should be NAME=VALUE")
@@ -148,15 +111,13 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _shape(text: str) -> tuple[int, int]:
-    """Return rows and columns of ROWSxCOLUMNS."""
-    found = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
-    if not found:
+    numbers = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
+    if not numbers:
         raise ArgumentTypeError(f"found {text!r}; should be ROWSxCOLUMNS, such as 28x28")
-    return int(found[1]), int(found[2])
+    return int(numbers[1]), int(numbers[2])
 
 
 def _range_of_trials(text: str) -> tuple[int, int]:
-    """Return first trial and number of trials of FIRST-COUNT."""
     numbers = re.fullmatch(r"(\d{1,9})-([1-9]\d{0,8})", text, re.ASCII)
     if not numbers:
         raise ArgumentTypeError(f"must be FIRST-COUNT, such as 10-5, got {text!r}")
@@ -164,14 +125,13 @@ def _range_of_trials(text: str) -> tuple[int, int]:
 
 
 def _kind_of_parts(text: str) -> str:
-    """Return the name of a kind of parts."""
     if text not in PARTS:
         raise ArgumentTypeError(f"found {text!r}; should be one of {', '.join(PARTS)}")
     return text
 
 
 _count = _number(1, LARGEST_COUNT, int)
-_file, _folder = (partial(dict, type=_path, metavar=metavar) for metavar in ("FILE", "FOLDER"))
+_file, _folder = (partial(dict, type=Path, metavar=metavar) for metavar in ("FILE", "FOLDER"))
 _required_file, _required_folder = partial(_file, required=True), partial(_folder, required=True)
 _json = partial(dict, metavar="JSON")
 
@@ -179,7 +139,7 @@ _json = partial(dict, metavar="JSON")
 ALL = {
     "--log": _file(help="file that gets a copy of all messages; the command goes on if it cannot be written"),
     "--plugin": {
-        "type": _path,
+        "type": Path,
         "action": "append",
         "default": [],
         "metavar": "PATH",
@@ -204,11 +164,7 @@ DATA_OR_OWN = {
 ONE_STAGE = {
     "--hidden": {"type": _count, "metavar": "N", "help": "hidden units"},
     "--iterations": {"type": _count, "metavar": "N", "help": "updates of the parameters"},
-    "--batch": {
-        "type": _count,
-        "metavar": "N",
-        "help": "rows of a mini-batch (default: 100, or all if fewer)",
-    },
+    "--batch": {"type": _count, "metavar": "N", "help": "rows of a mini-batch (default: 100, or all if fewer)"},
     "--estimator": {"metavar": "NAME", "help": "gradient estimator (default: cd); `rbmbench list` has all"},
     "--options": _json(help="options of the estimator (default: none)"),
     "--k": {"type": _count, "metavar": "N", "help": "Gibbs steps: the same as --options '{\"k\": N}'"},
@@ -232,6 +188,11 @@ OF_FIT = {
         "type": _number(0, 1, float),
         "metavar": "SHARE",
         "help": "share of the rows to hold out, at random (default: 0.1 of at least 100 rows; 0 for none)",
+    },
+    "--patience": {
+        "type": _count,
+        "metavar": "N",
+        "help": "stop after N evaluations without a rise of the held-out score (default: make all iterations)",
     },
     "--no-certificate": {"action": "store_false", "dest": "certificate", "help": "do not examine the trained model"},
     "--shape": {"type": _shape, "metavar": "ROWSxCOLUMNS", "help": "draw filters and samples as images (28x28)"},
@@ -264,32 +225,27 @@ OVERLAY = {"--scale": {"metavar": "NAME", "help": "scale: the same as the overla
 CLAIMS = {"--claims": _required_file(nargs="+", help="claims, one file per paper")}
 
 
-def _settings_or(others: dict[str, dict]) -> dict[str, dict]:
-    """Return the argument of the settings where others can take its place."""
-    return {"--settings": _json(help=f"all settings as JSON, or a JSON file, in place of {', '.join(others)}")}
-
-
 def _resumable() -> dict[str, dict]:
-    """Return the arguments of what has checkpoints; defaults are read from the environment now."""
+    """Return the arguments of checkpoints and backend; their defaults are read from the environment now."""
+    seconds, backend = (os.environ.get(f"RBMBENCH_{name}") for name in ("CHECKPOINT_SECONDS", "BACKEND"))
     return {
         "--checkpoint": _file(help="checkpoint to resume from, and to write"),
         "--checkpoint-seconds": {
             "type": _number(0, math.inf, float),
-            "default": os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or None,
+            "default": seconds or None,
             "metavar": "SECONDS",
             "help": "least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
+        },
+        "--backend": {
+            "default": backend or "auto",
+            "metavar": "NAME",
+            "help": "arrays to compute on: auto, numpy, or cupy for a GPU"
+            " (default: the variable RBMBENCH_BACKEND, or auto)",
         },
     }
 
 
-def _backend() -> dict[str, dict]:
-    """Return the argument of what can run on a GPU; its default is read from the environment now."""
-    text = "arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)"
-    return {"--backend": {"default": os.environ.get("RBMBENCH_BACKEND") or "auto", "metavar": "NAME", "help": text}}
-
-
 def _add_commands(commands) -> None:
-    """Add the subcommands for people."""
     add = partial(_add, commands)
     own = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
@@ -326,13 +282,13 @@ def _add_commands(commands) -> None:
         DATA_OR_OWN,
         OWN_DATA,
         ONE_STAGE,
-        COMPUTATION | _settings_or(ONE_STAGE),
+        COMPUTATION
+        | {"--settings": _json(help=f"all settings as JSON, or a JSON file, in place of {', '.join(ONE_STAGE)}")},
         _resumable(),
-        _backend(),
     )
 
     text = "train on a file of your own, and write models, curve, pictures and a page"
-    fit = add("fit", "fitting:fit", text, OF_FIT, _resumable(), _backend())
+    fit = add("fit", "fitting:fit", text, OF_FIT, _resumable())
     fit.set_defaults(settings=None, run_id=None, scale="none")
 
     own = {
@@ -361,12 +317,11 @@ def _add_commands(commands) -> None:
     add("list", "listing:list_parts", text, own)
 
     own = {
-        "what": {"choices": ("estimator", "dataset", "paper", "claim"), "help": "what it is"},
+        "what": {"choices": ("estimator", "dataset", "paper"), "help": "what it is"},
         "name": {"metavar": "NAME", "help": "its name: small letters, digits and _, first a letter"},
-        "--folder": _folder(help="folder to write (default: plugins; of a paper or claim: config)"),
-        "--paper": {"metavar": "KEY", "help": "paper of a claim"},
+        "--folder": _folder(help="folder to write (default: plugins; of a paper: config)"),
     }
-    add("new", "new:new", "begin an estimator, data set, paper or claim of your own: files that work, and a test", own)
+    add("new", "new:new", "begin an estimator, data set or paper of your own: files that work, and a test", own)
 
     own = {
         "--name": {"required": True, "help": "name of the data set"},
@@ -398,7 +353,7 @@ def _add_commands(commands) -> None:
         "--width": widths,
         "--out": _folder(help="folder to write (default: the same)"),
     }
-    add("redraw", "making:redraw", "draw figures and tables again from their numbers", OF_SCALE, own)
+    add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, own)
 
     own = {
         "folder": _folder(nargs="?", help="folder of a scale with runs of your method in the arena, as results/SCALE"),
@@ -422,8 +377,11 @@ def _add_steps(commands) -> None:
         "--blocks": _folder(nargs="+", help="folders of the blocks of trials to gather, in place of computing"),
     }
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
-    of_job = own, COMPUTATION | _resumable(), _backend()
-    add("evaluate", "computing:compute", "the same as job evaluate", *of_job).set_defaults(kind="evaluate")
+    of_job = own, COMPUTATION | _resumable()
+    text_again = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
+    again = {"--again": _folder(nargs="+", help=text_again)}
+    words = "the same as job evaluate, or again with other settings"
+    add("evaluate", "computing:evaluate", words, again, *of_job).set_defaults(kind="evaluate")
     job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
@@ -464,7 +422,7 @@ def _add_steps(commands) -> None:
     add("keep", "keeping:keep", text, SCALE, SCALE_FOLDER, CLAIMS, own)
 
 
-def plain_data(argument: str, text: str) -> dict[str, Any]:
+def plain_data(argument: str, text: str) -> dict:
     """Return the mapping that an argument holds as JSON."""
     try:
         values = plain_json(text)

@@ -31,14 +31,13 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _bar_progress(bar, value: str) -> Callable[..., None]:
-    """Return a function that updates a progress bar."""
 
-    def progress(done: float, total: int, found: float | None = None) -> None:
+    def progress(done: float, total: int, number: float | None = None) -> None:
         if bar.total is None:
             # The part done by an earlier process must not count for the speed.
             bar.total, bar.initial = total, done
         bar.n = done
-        bar.set_postfix_str("" if found is None else f"{value} {found:.4g}", refresh=False)
+        bar.set_postfix_str("" if number is None else f"{value} {number:.4g}", refresh=False)
         bar.refresh()
 
     return progress
@@ -48,7 +47,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
     """Return a function that prints a line for the first and the last call, and periodically between."""
     first, shown = None, 0.0
 
-    def progress(done: float, total: int, found: float | None = None) -> None:
+    def progress(done: float, total: int, number: float | None = None) -> None:
         nonlocal first, shown
         now = time.monotonic()
         first = first or (now, done)
@@ -58,7 +57,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
         began, at = first
         left = (now - began) / (done - at) * (total - done) if done > at else None
         parts = [f"{done if done % 1 else int(done)} of {total}"]
-        parts += [f"{value} {found:.4g}"] if found is not None else []
+        parts += [f"{value} {number:.4g}"] if number is not None else []
         parts += [f"{duration(left)} left"] if left else []
         print(f"{title}: {', '.join(parts)}", file=sys.stderr)
 

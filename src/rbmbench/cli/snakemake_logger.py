@@ -58,52 +58,31 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Snakemake's messages as they are, or one line per job once `begin` has been called."""
+    """Snakemake's messages as they are, or one line per job once `begin` has been called.
+
+    It takes the place of the messages on standard error; Snakemake writes its log itself. The filter and the format of
+    its own messages are applied here.
+    """
+
+    writes_to_stream = has_filter = has_formatter = True
+    writes_to_file = needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        asked = self.common_settings
+        settings = self.common_settings
         # Before Snakemake makes its own folder there.
         if warning := replace_unwritable_cache():
             print(f"rbmbench: warning: {warning}", file=sys.stderr)
-        stream = Stream(sys.stdout if asked.stdout else sys.stderr, "Snakemake's messages")
-        own = DefaultFilter(asked.quiet, asked.debug_dag, asked.verbose, asked.dryrun, asked.printshellcmds)
-        formatter = DefaultFormatter(asked.quiet, asked.show_failed_logs)
-        self._own = ColorizingTextHandler(asked.nocolor, stream, formatter, own)
+        stream = Stream(sys.stdout if settings.stdout else sys.stderr)
+        own = DefaultFilter(
+            settings.quiet, settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
+        )
+        formatter = DefaultFormatter(settings.quiet, settings.show_failed_logs)
+        self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, own)
         all_messages = self.settings is not None and self.settings.all_messages
-        more = all_messages, asked.dryrun, asked.printshellcmds, asked.verbose, asked.debug_dag
-        self._wanted = not any(more)
+        more = all_messages, settings.dryrun, settings.printshellcmds, settings.verbose, settings.debug_dag
+        self.shows_lines = not any(more)
         self._lines: JobLines | None = None
         self._workflow: LoggedWorkflow | None = None
-
-    @property
-    def writes_to_stream(self) -> bool:
-        """True: it takes the place of the messages on standard error."""
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        """False: Snakemake writes its log itself."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """True: that of Snakemake's own messages is applied here."""
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        """True, as above."""
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def shows_lines(self) -> bool:
-        """Whether one line per job is wanted."""
-        return self._wanted
 
     def attach(self, workflow: "LoggedWorkflow") -> None:
         """Take the workflow that messages are about."""
@@ -122,13 +101,17 @@ class LogHandler(LogHandlerBase):
 
     def emit(self, record: LogRecord) -> None:
         """Show a message of Snakemake, or the line that takes its place."""
-        if not self._wanted:
+        if not self.shows_lines:
             self._own.handle(record)
         elif self._lines is not None and (told := _line(self._lines, record)) is not None:
             self._tell(record, told)
-        elif not _is_chatter(record) or (self._lines is None and _is_of_job(record)):
-            self._own.handle(record)
-        if self._wanted and self._workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
+        else:
+            event = getattr(record, "event", None)
+            is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self._lines is None
+            is_chatter = event is None and record.levelno <= INFO and CHATTER.match(record.getMessage())
+            if is_of_job or not (event in UNTOLD or is_chatter):
+                self._own.handle(record)
+        if self.shows_lines and self._workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
             self._tell(record, self._workflow.last_line())
 
     def _tell(self, record: LogRecord, text: str) -> None:
@@ -154,7 +137,7 @@ class LoggedWorkflow:
     def __init__(self, workflow: Any, plan: "Plan"):
         self._workflow, self._plan = workflow, plan
         handlers = workflow.logger_manager.get_log_handlers()
-        self._handlers = [one for one in handlers if isinstance(one, LogHandler) and one.shows_lines]
+        self._handlers = [handler for handler in handlers if isinstance(handler, LogHandler) and handler.shows_lines]
         for handler in self._handlers:
             handler.attach(self)
 
@@ -216,16 +199,3 @@ def _line(lines: "JobLines", record: LogRecord) -> str | None:
             lines.note_command(record.getMessage())
             return ""
     return None
-
-
-def _is_chatter(record: LogRecord) -> bool:
-    """Return whether a message tells nothing that a reader of the lines would miss."""
-    event = getattr(record, "event", None)
-    return event in UNTOLD or (
-        event is None and record.levelno <= INFO and CHATTER.match(record.getMessage()) is not None
-    )
-
-
-def _is_of_job(record: LogRecord) -> bool:
-    """Return whether a message tells of jobs, which somebody must tell of."""
-    return getattr(record, "event", None) in (LogEvent.GROUP_INFO, LogEvent.PROGRESS)

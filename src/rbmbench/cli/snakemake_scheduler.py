@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Let Snakemake end when it is told to: the Snakefile installs this over Snakemake's scheduler.
+"""End Snakemake on a signal: the Snakefile replaces two methods of Snakemake's scheduler by those of this module.
 
-Snakemake's handler of SIGTERM takes locks that the interrupted thread may hold, and then waits for ever. SIGHUP, and
-SIGTERM before the scheduler exists, kill Snakemake while it holds the lock of its folder. The timers of its limit on
-starts keep it alive after the last job. docs/snakemake_signals.md reports this to its authors.
+Defects of Snakemake 9.27.1 that this corrects:
 
-Here, signals are noted without a lock, and the scheduler acts on them where it waits for jobs: it starts no further
-jobs, tells those that run on this machine to end, and unlocks the folder. A signal to the group has reached most of
-them already, but not those that were about to start; one to Snakemake alone has reached none.
+- SIGTERM can deadlock. Its handler ``exit_gracefully`` takes ``_lock``, which the interrupted main thread holds while
+  it selects jobs, and releases a semaphore whose own lock may be held as well. Here the handler takes no lock: it sets
+  ``_user_kill`` and puts an item into a ``queue.SimpleQueue``, on which the scheduler waits.
+- SIGTERM before the scheduler exists, and SIGHUP at any time, kill Snakemake while it holds the lock of its folder.
+  Here SIGTERM, SIGHUP and SIGINT raise ``SystemExit`` until the scheduler handles them.
+- Each scheduling round starts a ``threading.Timer`` of the whole timespan of ``--max-jobs-per-timespan``, for which
+  Python waits at its end. Here the timer is a daemon.
+- ``ColorizingTextHandler.emit`` raises ``BrokenPipeError`` in the callbacks of jobs, whose outputs are then lost. Here
+  its stream is replaced by one that ignores a closed pipe.
+
+After a signal no further jobs are started, and running ones on this machine are sent SIGTERM: a signal to the process
+group does not reach jobs that start later, and one to Snakemake alone reaches none. If the names that the replaced
+methods use differ from the known ones, a warning is printed and Snakemake's own scheduler is used.
 """
 
 import signal
@@ -49,7 +57,7 @@ def install() -> None:
     for handler in logger.handlers:
         stream = getattr(handler, "stream", None)
         if stream is not None and stream in (sys.stdout, sys.stderr):
-            handler.setStream(Stream(stream, "Snakemake's messages"))
+            handler.setStream(Stream(stream))
     if missing := _misfit(getattr(workflow, "JobScheduler", None)):
         text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
         write_now(f"rbmbench: warning: {text}\n")
@@ -63,8 +71,8 @@ def _misfit(scheduler: type | None) -> str | None:
     """Return the first method that is not as it is known; None if all are."""
     for name, known in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
-        found = set(code.co_names) if code else set()
-        if not known <= found or (name in REPLACED and known != found):
+        names = set(code.co_names) if code else set()
+        if not known <= names or (name in REPLACED and known != names):
             return name
     return None
 

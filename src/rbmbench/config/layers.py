@@ -19,7 +19,7 @@ class Layers:
 
     def place(self, location: tuple) -> str:
         """Return the place of the last layer that holds ``location``, or else most of it."""
-        return max(enumerate(self.parts), key=lambda part: (_depth(part[1][1], location), part[0]))[1][0]
+        return max(enumerate(self.parts), key=lambda layer: (_depth(layer[1][1], location), layer[0]))[1][0]
 
     def refuse(self, location: tuple, message: str) -> SettingsError:
         """Return the error for the value at ``location``."""
@@ -57,9 +57,9 @@ def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _depth(values: Any, location: tuple) -> int:
     """Return how many parts of ``location`` can be followed into ``values``."""
-    for depth, part in enumerate(location):
+    for depth, step in enumerate(location):
         try:
-            values = values[part]
+            values = values[step]
         except (KeyError, IndexError, TypeError):
             return depth
     return len(location)

@@ -101,17 +101,16 @@ def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict
 
 def _less_nulls(entries: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries less those of ``known`` that are null."""
-    return {key: one for key, one in entries.items() if one is not None or key not in known}
+    return {key: entry for key, entry in entries.items() if entry is not None or key not in known}
 
 
 def _mapping(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return a mapping in a mapping that is not checked yet; an empty one where there is none."""
-    found = values.get(key)
-    return found if isinstance(found, dict) else {}
+    value = values.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _published_tables(file: Path) -> Mapping[str, Any]:
-    """Return the numbers a paper prints in its tables."""
     if not file.is_file():
         raise SettingsError(f"{file}: is missing; a paper without claims yet has a file with the line 'claims: []'")
     tables = read_yaml(file).get("published_tables")

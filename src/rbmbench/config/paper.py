@@ -32,7 +32,9 @@ class Paper(Settings):
         """Return all figures of a kind with their panels, by FIGURE.PANEL."""
         figures = {name: figure for name, figure in self.figures.items() if figure.kind == kind}
         return {
-            f"{name}.{letter}": (one, panel) for name, one in figures.items() for letter, panel in one.panels.items()
+            f"{name}.{letter}": (figure, panel)
+            for name, figure in figures.items()
+            for letter, panel in figure.panels.items()
         }
 
 

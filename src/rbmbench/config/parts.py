@@ -101,10 +101,7 @@ class Defaults(Settings):
     validation_likelihood: bool = Field(
         default=False, description="whether to evaluate the metric validation_log_likelihood"
     )
-    test_likelihood: bool = Field(
-        default=False,
-        description="whether to evaluate the metric test_log_likelihood",
-    )
+    test_likelihood: bool = Field(default=False, description="whether to evaluate the metric test_log_likelihood")
 
 
 class DataEntry(Settings):
@@ -165,8 +162,8 @@ class Algorithm(Look):
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if (self.estimator is None) == (self.schedule is None):
-            found = "neither" if self.estimator is None else "both"
-            raise ValueError(f"should have 'estimator' or 'schedule', has {found}")
+            keys = "neither" if self.estimator is None else "both"
+            raise ValueError(f"should have 'estimator' or 'schedule', has {keys}")
         if self.schedule and (self.options or self.rate or self.update != Choice(name="sgd")):
             raise ValueError("has a 'schedule'; 'options', 'update' and 'rate' belong into its stages")
         ends = [stage.until for stage in self.schedule or ()]

@@ -88,9 +88,9 @@ def build(
     """
     train = binary_rows(train, f"{name}: train")
     parts = {"train": train}
-    for part, rows in (("validation", validation), ("test", test)):
-        given = train[:0] if rows is None else rows
-        parts[part] = binary_rows(given, f"{name}: {part}", train.shape[1], may_be_empty=True)
+    for name_of_part, rows in (("validation", validation), ("test", test)):
+        chosen = train[:0] if rows is None else rows
+        parts[name_of_part] = binary_rows(chosen, f"{name}: {name_of_part}", train.shape[1], may_be_empty=True)
     arrays = {key: _numbers(array, key, f"{name}: {key}") for key, array in (arrays or {}).items()}
     title = f"{title} (stand-in for {stand_in_for})" if stand_in_for else title
     provenance = {
@@ -99,7 +99,7 @@ def build(
         "source": source,
         "files": [dict(file) for file in files],
         "preprocessing": preprocessing,
-        "rows": {part: len(rows) for part, rows in parts.items()},
+        "rows": {name_of_part: len(rows) for name_of_part, rows in parts.items()},
         "visible": train.shape[1],
         "stand_in_for": stand_in_for,
         "options": dict(options),
@@ -115,7 +115,7 @@ def save(dataset: Dataset, path: str | os.PathLike) -> None:
 
     Equal data sets give equal bytes. A ResultsError is raised if the file cannot be written.
     """
-    arrays = {part: getattr(dataset, part) for part in PARTS} | dataset.arrays
+    arrays = {name: getattr(dataset, name) for name in PARTS} | dataset.arrays
     arrays["provenance"] = np.array(json.dumps(dataset.provenance, sort_keys=True))
     # An open file, because savez adds .npz to a name that lacks it.
     with replaced(path) as temporary, open(temporary, "wb") as file:
@@ -134,7 +134,7 @@ def read(path: str | os.PathLike) -> Dataset:
     """Return the data set that ``save`` wrote; raise a DataError if it is missing, damaged or not a data set."""
     try:
         held = npz_arrays(path)
-        parts = {part: binary_rows(held[part], f"{path}: {part}", may_be_empty=True) for part in PARTS}
+        parts = {name: binary_rows(held[name], f"{path}: {name}", may_be_empty=True) for name in PARTS}
         provenance = plain_json(str(held["provenance"]))
         declared = provenance.get("arrays", {})
         arrays = {key: held[key] for key in declared}
@@ -169,9 +169,9 @@ def _described(array: np.ndarray) -> dict:
 
 def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
-    for part in PARTS:
-        digest.update(repr((part, *parts[part].shape)).encode())
-        rows = parts[part]
+    for name in PARTS:
+        digest.update(repr((name, *parts[name].shape)).encode())
+        rows = parts[name]
         for block in rows.blocks() if isinstance(rows, SparseRows) else (rows,):
             digest.update(np.packbits(block, axis=1).tobytes())
     return digest.hexdigest()

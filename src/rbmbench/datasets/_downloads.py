@@ -106,14 +106,6 @@ class Sources:
         """Return the path of a file in the cache, if there is one."""
         return self.cache and self.cache / file.folder / file.name
 
-    def check_keeps(self, file: File) -> None:
-        """Raise a DataError unless a download of a file can be kept in the cache."""
-        kept = self.kept(file)
-        reason = why_not_writable(kept.parent) if kept else "the user has no home folder"
-        if reason:
-            where = f"{kept.parent}: cannot be written" if kept else "found none"
-            raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
-
 
 class Copy(NamedTuple):
     """What was read from a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
@@ -150,7 +142,7 @@ def catalogue() -> dict[str, Entry]:
     return entries
 
 
-def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], Any]) -> Copy:
+def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], object]) -> Copy:
     """Return what ``read`` makes of the first good copy of one of the files, of which any one will do.
 
     The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
@@ -160,8 +152,10 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     """
     failures = []
     for origin, file, place in _places(files, sources):
-        if origin == "public":
-            sources.check_keeps(file)
+        kept = sources.kept(file)
+        if origin == "public" and (reason := why_not_writable(kept.parent) if kept else "the user has no home folder"):
+            where = f"{kept.parent}: cannot be written" if kept else "found none"
+            raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
         try:
             content, sha256 = _content(file, place)
             value = read(file, content, without_credentials(place))
@@ -173,7 +167,7 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             continue
         if origin == "public":
             try:
-                with replaced(sources.kept(file)) as temporary:
+                with replaced(kept) as temporary:
                     temporary.write_bytes(content)
             except ResultsError as error:  # such as a full disk
                 raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
@@ -182,7 +176,7 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
 
 
 def fetch_parts(
-    data_set: str, sources: Sources, read: Callable[[File, bytes, str], Any], parts: Sequence[str] = ("train",)
+    data_set: str, sources: Sources, read: Callable[[File, bytes, str], object], parts: Sequence[str] = ("train",)
 ) -> tuple[dict[str, Any], dict]:
     """Return by part what ``read`` makes of the files of a data set, in the order of files.yaml; see `fetch`.
 
@@ -190,7 +184,7 @@ def fetch_parts(
     """
     entry = catalogue()[data_set]
     copies = [fetch(files, sources, read) for files in entry.choices]
-    content = {part: copy.value for part, copy in zip(parts, copies, strict=True)}
+    content = {name: copy.value for name, copy in zip(parts, copies, strict=True)}
     source = f"{entry.source} (licence: {entry.licence})"
     return content, {"source": source, "files": [copy.record for copy in copies]}
 
@@ -202,21 +196,19 @@ def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
     """
     for data_set, entry in catalogue().items():
         for files in entry.choices:
-            yield _status(data_set, files, sources, online)
-
-
-def _status(data_set: str, files: list[File], sources: Sources, online: bool) -> FileStatus:
-    addresses = []
-    for origin, file, place in _places(files, sources):
-        if is_address(place):
-            addresses.append(place)
-            continue
-        try:
-            return FileStatus(data_set, file.name, origin, len(_content(file, place)[0]))
-        except DataError as error:
-            return FileStatus(data_set, file.name, origin, file.bytes, str(error))
-    found = any(map(answers, addresses)) if online else None
-    return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=found)
+            places = list(_places(files, sources))
+            origin, file, place = next(
+                (place for place in places if not is_address(place[2])), ("public", files[0], "")
+            )
+            size, wrong, answering = file.bytes, None, None
+            if place:
+                try:
+                    size = len(_content(file, place)[0])
+                except DataError as error:
+                    wrong = str(error)
+            elif online:
+                answering = any(answers(address) for _, _, address in places)
+            yield FileStatus(data_set, file.name, origin, size, wrong, answering)
 
 
 def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
@@ -250,7 +242,6 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
 
 
 def _is_good(file: File, path: Path) -> bool:
-    """Return whether a file on disk has the declared checksum."""
     try:
         _content(file, str(path))
     except DataError:
@@ -268,15 +259,15 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
     except UnreadableError as error:
         raise DataError(f"{place}: wrong {file.name}: {error}; expected {file.expected}") from error
     sha256 = hashlib.sha256(content).hexdigest()
-    kind, expected, found = "sha256", file.sha256, sha256
+    kind, expected, actual = "sha256", file.sha256, sha256
     if file.git_object:
         blob = b"blob %d\0" % len(content) + content
-        kind, expected, found = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
-    if expected not in (None, found) and not _has_content(file, content):
+        kind, expected, actual = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+    if expected not in (None, actual) and not _has_content(file, content):
         # Servers answer with web pages in place of files that they do not have.
         is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
-            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {found}"
+            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {actual}"
             f"{' (a web page)' if is_page else ''}"
         )
     return content, sha256

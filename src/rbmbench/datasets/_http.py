@@ -2,7 +2,6 @@
 """Downloads by HTTP, with limits of size and time."""
 
 import re
-from io import BytesIO
 from typing import Any
 
 from rbmbench.base.errors import DataError
@@ -48,31 +47,35 @@ def download(address: str, name: str, limit: int) -> bytes:
     from tqdm import tqdm
 
     where, seconds = without_credentials(address), PATIENCE + limit / SLOWEST
-    buffer = _Bounded(limit, where)
     try:
         # The timeouts of requests limit each wait, not their sum. A thread of a pool ends with the process.
         with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar, ThreadPool(1) as pool:
-            pool.apply_async(_receive, (address, buffer, bar)).get(seconds)
+            return pool.apply_async(_received, (address, limit, bar)).get(seconds)
     except DataError:
-        raise
+        raise DataError(f"{where}: more than the {limit} bytes expected") from None
     except TooSlowError:
         raise UnavailableError(f"{where}: too slow, not done after {seconds:.0f} s") from None
     except Exception as error:  # answers can be malformed in more ways than requests has errors for
         raise UnavailableError(f"{where}: {_reason(error)}") from None
-    return buffer.getvalue()
 
 
-def _receive(address: str, buffer: BytesIO, bar: Any) -> None:
-    """Write the bytes at an address to a buffer, and show in a progress bar how many there are."""
+def _received(address: str, limit: int, bar: Any) -> bytes:
     import requests
 
-    options = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": _as_stored}}
+    def as_stored(response, **_) -> None:
+        # Some servers label .gz files as compressed for the transfer; requests would decompress them.
+        response.raw.headers.pop("Content-Encoding", None)
+
+    content, options = bytearray(), {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": as_stored}}
     with requests.get(address, stream=True, timeout=TIMEOUT, **options) as response:
         response.raise_for_status()
         bar.total = int(response.headers.get("Content-Length", 0)) or None
-        for part in response.iter_content(PART):
-            buffer.write(part)
-            bar.update(len(part))
+        for chunk in response.iter_content(PART):
+            content += chunk
+            bar.update(len(chunk))
+            if len(content) > limit:
+                raise DataError
+    return bytes(content)
 
 
 def answers(address: str) -> bool:
@@ -85,13 +88,7 @@ def answers(address: str) -> bool:
         return False
 
 
-def _as_stored(response, **_) -> None:
-    """Keep requests from decompressing a .gz file which the server labels as compressed for the transfer."""
-    response.raw.headers.pop("Content-Encoding", None)
-
-
 def _reason(error: Exception) -> str:
-    """Return in a few words why a download failed."""
     from requests import exceptions
     from urllib3.exceptions import ReadTimeoutError
 
@@ -105,17 +102,3 @@ def _reason(error: Exception) -> str:
         return "the download was cut short"
     what = "no connection" if isinstance(error, exceptions.ConnectionError) else "no valid answer"
     return f"{what} ({type(error).__name__})"
-
-
-class _Bounded(BytesIO):
-    """A buffer that refuses more than ``limit`` bytes."""
-
-    def __init__(self, limit: int, where: str):
-        super().__init__()
-        self._limit, self._where = limit, where
-
-    def write(self, chunk) -> int:
-        """Append ``chunk``; raise a DataError if that exceeds the limit."""
-        if self.tell() + len(chunk) > self._limit:
-            raise DataError(f"{self._where}: more than the {self._limit} bytes expected")
-        return super().write(chunk)

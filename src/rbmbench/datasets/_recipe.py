@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from rbmbench.base.errors import SettingsError
 from rbmbench.datasets._dataset import Dataset, build
 
-Check = Callable[[Any, Any], tuple[bool, str]]
+Check = Callable[[object, object], tuple[bool, str]]
 """Takes the value of an option and the recipe; returns whether the value is allowed, and in words what is allowed."""
 
 
@@ -32,9 +32,9 @@ class Recipe:
     def __post_init__(self):
         hints = get_type_hints(type(self), include_extras=True)
         for option in fields(self):
-            found = getattr(self, option.name)
-            is_allowed, allowed = hints[option.name].__metadata__[0](found, self)
-            if not is_allowed and not (found is None is option.default):
+            value = getattr(self, option.name)
+            is_allowed, allowed = hints[option.name].__metadata__[0](value, self)
+            if not is_allowed and not (value is None is option.default):
                 raise self.refused(option.name, allowed)
 
     @property
@@ -54,8 +54,8 @@ class Recipe:
 
     def refused(self, option: str, allowed: str) -> SettingsError:
         """Return the error of an option whose value is not one of those ``allowed``."""
-        found = getattr(self, option)
-        return SettingsError(f"data set {self.name!r}: option {option!r}: found {found!r}; allowed: {allowed}")
+        value = getattr(self, option)
+        return SettingsError(f"data set {self.name!r}: option {option!r}: found {value!r}; allowed: {allowed}")
 
     def build(self, title: str, **contents) -> Dataset:
         """Return the data set of these options; ``contents`` are further arguments of `rbmbench.datasets.build`."""
@@ -75,9 +75,9 @@ def number(low: float, high: float) -> Check:
 
 
 def _within(kind: type, words: str, low: float, high: float | Callable[[Any], float]) -> Check:
-    def check(found, recipe):
+    def check(value, recipe):
         most = high(recipe) if callable(high) else high
-        is_allowed = isinstance(found, kind) and not isinstance(found, bool) and low <= found <= most
+        is_allowed = isinstance(value, kind) and not isinstance(value, bool) and low <= value <= most
         return is_allowed, f"{words} from {low} to {most}"
 
     return check
@@ -85,17 +85,17 @@ def _within(kind: type, words: str, low: float, high: float | Callable[[Any], fl
 
 def one_of(*allowed: str) -> Check:
     """Return the check of a text that must be one of those ``allowed``."""
-    return lambda found, _: (found in allowed, ", ".join(allowed))
+    return lambda value, _: (value in allowed, ", ".join(allowed))
 
 
-def text(found: Any, _recipe: Any) -> tuple[bool, str]:
+def text(value: object, _recipe: object) -> tuple[bool, str]:
     """Check a text, which must not be empty."""
-    return isinstance(found, str) and bool(found.strip()), "a text that is not empty"
+    return isinstance(value, str) and bool(value.strip()), "a text that is not empty"
 
 
-def truth_value(found: Any, _recipe: Any) -> tuple[bool, str]:
+def truth_value(value: object, _recipe: object) -> tuple[bool, str]:
     """Check a truth value."""
-    return isinstance(found, bool), "true, false"
+    return isinstance(value, bool), "true, false"
 
 
 Seed = Annotated[int, whole_number(0, 2**32 - 1)]

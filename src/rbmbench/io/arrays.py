@@ -33,9 +33,9 @@ def npy_array(content: bytes) -> np.ndarray:
     shape, _, dtype = headers[version](stream)
     if dtype.kind not in KINDS:
         raise UnreadableError(f"found an array of {str(dtype)[:50]}; allowed: numbers and text")
-    declared, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
-    if any(size < 0 for size in shape) or declared != found or math.prod(shape) > max(found, 1):
-        raise UnreadableError(f"its header tells shape {str(shape)[:80]} of {str(dtype)[:50]}; it has {found} bytes")
+    declared, held = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+    if any(size < 0 for size in shape) or declared != held or math.prod(shape) > max(held, 1):
+        raise UnreadableError(f"its header tells shape {str(shape)[:80]} of {str(dtype)[:50]}; it has {held} bytes")
     return np.load(BytesIO(content), allow_pickle=False)
 
 

@@ -11,12 +11,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from rbmbench.base.errors import ResultsError
 
 MOST_LINKS = 40
 """Symbolic links that are followed, as many as the system follows."""
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link in a circle",
+} | dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "a device")
 
 
 @contextmanager
@@ -58,13 +63,13 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_json(path: str | os.PathLike, values: Any) -> None:
+def write_json(path: str | os.PathLike, values: object) -> None:
     """Write plain data as JSON, see `json_text`."""
     with replaced(path) as temporary:
         temporary.write_text(json_text(values), encoding="utf-8")
 
 
-def json_text(values: Any) -> str:
+def json_text(values: object) -> str:
     """Return plain data as JSON with sorted keys: the same text for the same values."""
     return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -85,20 +90,9 @@ def writable(path: str | os.PathLike) -> Path:
         # Not os.path.realpath, which would also resolve links to the roots of other processes.
         real = real.parent / os.readlink(real)
     if not stat.S_ISREG(mode):
-        raise ResultsError(f"{path}: cannot be written (is {_kind_of(mode)}; allowed: a regular file, or none yet)")
+        kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
+        raise ResultsError(f"{path}: cannot be written (is {kind}; allowed: a regular file, or none yet)")
     return real
-
-
-def _kind_of(mode: int) -> str:
-    kinds = {
-        stat.S_IFDIR: "a folder",
-        stat.S_IFCHR: "a device",
-        stat.S_IFBLK: "a device",
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-        stat.S_IFLNK: "a symbolic link in a circle",
-    }
-    return kinds.get(stat.S_IFMT(mode), "no regular file")
 
 
 def remove(path: str | os.PathLike) -> None:

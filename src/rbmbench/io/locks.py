@@ -42,7 +42,10 @@ def locked(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-        _name_holder(file)
+        # A link that has taken the file's place since it was locked is not followed.
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
+        with open(handle, "w", encoding="utf-8") as opened:
+            opened.write(f"process {os.getpid()} on {platform.node()}")
     except Timeout:
         holder = "another process"
         with suppress(OSError):
@@ -71,13 +74,5 @@ def _check_own(file: Path) -> None:
     except OSError:  # nothing is there, or locking tells why
         return
     if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
-        found = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
-        raise ResultsError(f"{file}: cannot be written ({found}; allowed: a regular file of its own, or none yet)")
-
-
-def _name_holder(file: Path) -> None:
-    # A link that has taken the file's place since it was locked is not followed.
-    with open(
-        os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8"
-    ) as opened:
-        opened.write(f"process {os.getpid()} on {platform.node()}")
+        kind = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
+        raise ResultsError(f"{file}: cannot be written ({kind}; allowed: a regular file of its own, or none yet)")

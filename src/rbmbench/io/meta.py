@@ -90,13 +90,13 @@ class Meta(dict):
     def __init__(self, values: dict[str, Any], path: str, keys: tuple[str, ...] = ()):
         super().__init__(values)
         self._path, self._keys = path, keys
-        for key, part in values.items():
-            self[key] = self._wrapped(part, (*keys, key))
+        for key, value in values.items():
+            self[key] = self._wrapped(value, (*keys, key))
 
-    def _wrapped(self, part: Any, keys: tuple[str, ...]) -> Any:
-        if isinstance(part, list):
-            return [self._wrapped(one, (*keys, str(number))) for number, one in enumerate(part)]
-        return Meta(part, self._path, keys) if isinstance(part, dict) else part
+    def _wrapped(self, value: Any, keys: tuple[str, ...]) -> Any:
+        if isinstance(value, list):
+            return [self._wrapped(entry, (*keys, str(number))) for number, entry in enumerate(value)]
+        return Meta(value, self._path, keys) if isinstance(value, dict) else value
 
     def __missing__(self, key: str) -> NoReturn:
         name = ".".join((*self._keys, key))
@@ -113,7 +113,7 @@ def content_checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
-def checked_meta(values: Any, path: str) -> Meta:
+def checked_meta(values: object, path: str) -> Meta:
     """Return the mapping of a ``meta.json``.
 
     Raises a `ResultsError` if it is none, a value is not allowed, or it has a checksum of another content.

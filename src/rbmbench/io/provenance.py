@@ -50,11 +50,11 @@ def hardware() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers can depend on, where installed."""
-    found = {"python": platform.python_version()}
+    packages = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+            packages[package] = metadata.version(package)
+    return packages
 
 
 @cache
@@ -88,7 +88,6 @@ def _output(*command: str, **options: Any) -> str:
 
 
 def _gpu_names() -> str | None:
-    """Return the names of the GPUs that the driver shows, or None."""
     try:
         names = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
     except (OSError, subprocess.SubprocessError):

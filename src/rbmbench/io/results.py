@@ -64,13 +64,13 @@ def check_writable(folder: Location) -> None:
             except OSError as error:
                 target = f"link to {os.readlink(path)}, which cannot be made"
                 raise ResultsError(f"{folder}: cannot be written ({path} is a {target}: {error.strerror})") from None
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise ResultsError(f"{folder}: cannot be written ({there} is not a folder)")
-    if os.statvfs(there).f_flag & os.ST_RDONLY:
-        raise ResultsError(f"{folder}: cannot be written ({there} is on a read-only file system)")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise ResultsError(f"{folder}: cannot be written ({nearest} is not a folder)")
+    if os.statvfs(nearest).f_flag & os.ST_RDONLY:
+        raise ResultsError(f"{folder}: cannot be written ({nearest} is on a read-only file system)")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ResultsError(f"{folder}: cannot be written (no permission to write in {nearest})")
 
 
 def date_back(folder: Location) -> int:
@@ -134,7 +134,7 @@ def read_table(folder: Location, file: str) -> pd.DataFrame:
     return table
 
 
-def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.DataFrame:
+def read_csv(path: Location, columns: Iterable[str] = (), **options: object) -> pd.DataFrame:
     """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``."""
     try:
         table = csv_table(path, **options)
@@ -155,8 +155,8 @@ def numbers_file(layout: Layout, key: str) -> Path:
 def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) -> None:
     for name in columns:
         if name not in table.columns:
-            found = ", ".join(map(str, table.columns)) or "nothing"
-            raise ResultsError(f"{path}: column {name!r} is missing; found {found}")
+            names = ", ".join(map(str, table.columns)) or "nothing"
+            raise ResultsError(f"{path}: column {name!r} is missing; found {names}")
 
 
 def write_meta(folder: Location, files: Iterable[str], values: dict[str, Any]) -> None:
@@ -184,10 +184,10 @@ def _check_sum(path: Path) -> None:
     if not (path.parent / META).is_file():
         return
     expected = read_meta(path.parent).get(CHECKSUMS, {}).get(path.name)
-    if expected is not None and expected != (found := _sha256(path)):
+    if expected is not None and expected != (checksum := _sha256(path)):
         raise ResultsError(
             f"{path}: was changed after it was written, or is of another run than {META} beside it: found checksum "
-            f"{found[:10]}..., {META} says {expected[:10]}...; remove it, so that it is made again"
+            f"{checksum[:10]}..., {META} says {expected[:10]}...; remove it, so that it is made again"
         )
 
 
@@ -236,10 +236,12 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     arrays = read_arrays(path, SNAPSHOT_ARRAYS)
     iterations, *parameters = SNAPSHOT_ARRAYS
     _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))
-    found = arrays[iterations]
-    if found.dtype.kind not in "iu" or found.shape != arrays["snapshot_W"].shape[:1]:
-        raise ResultsError(f"{path}: {iterations}: found {found.dtype} {found.shape}; should be a number a snapshot")
-    if (found[1:] <= found[:-1]).any():
+    numbers = arrays[iterations]
+    if numbers.dtype.kind not in "iu" or numbers.shape != arrays["snapshot_W"].shape[:1]:
+        raise ResultsError(
+            f"{path}: {iterations}: found {numbers.dtype} {numbers.shape}; should be a number a snapshot"
+        )
+    if (numbers[1:] <= numbers[:-1]).any():
         raise ResultsError(f"{path}: {iterations}: found numbers that do not ascend; should ascend")
     return {name: arrays[name] for name in SNAPSHOT_ARRAYS}
 

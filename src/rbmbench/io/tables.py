@@ -13,7 +13,6 @@ from typing import BinaryIO
 from rbmbench.io.guard import MOST_BYTES, UnreadableError, bounded_bytes, one_line, regular_file
 
 MOST_VALUES = 2**26
-MOST_TEXT = 2**28
 MOST_CSV_BYTES = 2**26
 
 
@@ -23,43 +22,24 @@ def parquet_table(file: str | os.PathLike | BinaryIO, truth_values: bool = False
 
     Page checksums are verified.
     """
-    import pyarrow as pa
-    from pyarrow import compute, parquet
+    from pyarrow import parquet, types
 
     with regular_file(file) if isinstance(file, str | os.PathLike) else nullcontext(file) as content:
-        texts = _text_columns(parquet.ParquetFile(content), truth_values)
-        # Repeated texts stay dictionaries until their total length is checked.
-        texts_once = {"read_dictionary": texts, "page_checksum_verification": True}
-        table = parquet.ParquetFile(content, **texts_once).read(use_threads=False)
-    for name in texts:
-        words = table[name].combine_chunks() if len(table) else pa.array([], pa.string())
-        longest = compute.max(compute.binary_length(getattr(words, "dictionary", words))).as_py() or 0
-        if longest * len(words) > MOST_TEXT:
-            found = f"{len(words)} texts of up to {longest} bytes"
-            raise UnreadableError(f"column {name!r} has {found}; allowed: at most {MOST_TEXT} bytes in all")
-        table = table.set_column(table.column_names.index(name), name, words.cast(pa.string()))
-    return table.to_pandas(ignore_metadata=True)
-
-
-def _text_columns(file, truth_values: bool) -> list[str]:
-    """Return the names of the text columns of a parquet file, after checking the columns and sizes that it declares."""
-    from pyarrow import types
-
-    declared, schema = file.metadata, file.schema_arrow
-    # Before pandas 3 a column of no texts is written as one of nothing.
-    kinds = (types.is_string, types.is_large_string, *[types.is_null] * (declared.num_rows == 0))
-    texts = [field.name for field in schema if any(is_one(field.type) for is_one in kinds)]
-    for field in schema:
-        is_number = types.is_integer(field.type) or types.is_floating(field.type)
-        if not (is_number or field.name in texts or (truth_values and types.is_boolean(field.type))):
-            raise UnreadableError(f"column {field.name!r} holds {str(field.type)[:50]}; allowed: numbers and text")
-    if len(set(schema.names)) < len(schema.names):
-        raise UnreadableError("has two columns of one name")
-    size = sum(declared.row_group(number).total_byte_size for number in range(declared.num_row_groups))
-    if declared.num_rows * len(schema.names) > MOST_VALUES or size > MOST_BYTES:
-        found = f"{declared.num_rows} rows of {len(schema.names)} columns, {size} bytes"
-        raise UnreadableError(f"declares {found}; allowed: at most {MOST_VALUES} values, {MOST_BYTES} bytes")
-    return texts
+        opened = parquet.ParquetFile(content, page_checksum_verification=True)
+        declared, schema = opened.metadata, opened.schema_arrow
+        kinds = [types.is_integer, types.is_floating, types.is_string, types.is_large_string]
+        # Before pandas 3 a column of no texts is written as one of nothing.
+        kinds += [types.is_boolean] * truth_values + [types.is_null] * (declared.num_rows == 0)
+        for field in schema:
+            if not any(is_kind(field.type) for is_kind in kinds):
+                raise UnreadableError(f"column {field.name!r} holds {str(field.type)[:50]}; allowed: numbers and text")
+        if len(set(schema.names)) < len(schema.names):
+            raise UnreadableError("has two columns of one name")
+        size = sum(declared.row_group(number).total_byte_size for number in range(declared.num_row_groups))
+        if declared.num_rows * len(schema.names) > MOST_VALUES or size > MOST_BYTES:
+            sizes = f"{declared.num_rows} rows of {len(schema.names)} columns, {size} bytes"
+            raise UnreadableError(f"declares {sizes}; allowed: at most {MOST_VALUES} values, {MOST_BYTES} bytes")
+        return opened.read(use_threads=False).to_pandas(ignore_metadata=True)
 
 
 @one_line

@@ -10,10 +10,8 @@ from rbmbench.io.guard import UnreadableError, one_line
 MOST_JSON_BYTES = 2**24
 # PyYAML alone, without libyaml, takes about a second for 100 kB.
 MOST_YAML_BYTES = 2**18
-# With aliases followed; a few lines of YAML can stand for billions of values.
-MOST_YAML_VALUES = 2**16
+MOST_YAML_VALUES = 2**16  # with aliases followed
 MOST_DEPTH = 64
-PLAIN = (str, int, float, bool, type(None), dict, list)
 
 
 @one_line
@@ -23,36 +21,31 @@ def plain_json(text: str | bytes) -> Any:
     An `UnreadableError` is raised if it is not JSON, too long, nested too deeply, has a key twice, or an integer of
     more than 64 bits.
     """
-    values = json.loads(_decoded(text, MOST_JSON_BYTES), object_pairs_hook=_without_duplicates)
-    _check_plain(values, MOST_JSON_BYTES)
-    return values
+    return _plain(json.loads(_bounded(text, MOST_JSON_BYTES), object_pairs_hook=_mapping), MOST_JSON_BYTES)
 
 
 @one_line
 def plain_yaml(text: str | bytes) -> Any:
     """Return the content of a YAML text.
 
-    Errors are as for `plain_json`, also if it is too large with its aliases followed, or has a value that JSON does not
-    have: a date, a set, bytes.
+    Errors are as for `plain_json`, also if it has a value that JSON does not have: a date, a set, bytes.
     """
     import yaml
 
     try:
-        values = yaml.load(_decoded(text, MOST_YAML_BYTES), _loader())
+        values = yaml.load(_bounded(text, MOST_YAML_BYTES), _loader())
     except yaml.YAMLError as error:
         raise UnreadableError(str(error)) from None
-    _check_plain(values, MOST_YAML_VALUES)
-    return values
+    return _plain(values, MOST_YAML_VALUES)
 
 
-def _decoded(text: str | bytes, most: int) -> str:
-    """Return a text of bounded length."""
+def _bounded(text: str | bytes, most: int) -> str:
     if len(text) > most:
         raise UnreadableError(f"found {len(text)} bytes; allowed: at most {most}")
     return text.decode("utf-8") if isinstance(text, bytes) else text
 
 
-def _without_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _mapping(pairs: list[tuple[object, object]]) -> dict:
     """Return a mapping; a duplicate key would hide one of its values."""
     values = dict(pairs)
     if len(values) < len(pairs):
@@ -62,17 +55,11 @@ def _without_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return values
 
 
-def _check_plain(values: Any, most: int) -> None:
-    """Refuse more than ``most`` values, deep nesting, and what JSON cannot hold or NumPy cannot compute with."""
+def _plain(values: Any, most: int) -> Any:
+    """Return values after refusing those that JSON cannot hold or NumPy cannot compute with, and too many of them."""
     waiting, count = [(values, 1)], 1
     while waiting:
         value, depth = waiting.pop()
-        if not isinstance(value, PLAIN):
-            raise UnreadableError(f"found a {type(value).__name__}; allowed: text, numbers, lists, mappings")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise UnreadableError(f"found an integer of {value.bit_length()} bits; allowed: 64 with the sign")
-        if isinstance(value, str):
-            value.encode("utf-8")  # half a surrogate pair cannot be
         if isinstance(value, dict):
             if wrong := [key for key in value if not isinstance(key, str)]:
                 raise UnreadableError(f"found the key {wrong[0]!r}; allowed: text; use quotes")
@@ -81,35 +68,36 @@ def _check_plain(values: Any, most: int) -> None:
             count += len(value)
             if depth > MOST_DEPTH or count > most:
                 raise UnreadableError(f"is too large; allowed: at most {MOST_DEPTH} levels and {most} values")
-            waiting += [(part, depth + 1) for part in value]
+            waiting += [(entry, depth + 1) for entry in value]
+        elif isinstance(value, str):
+            value.encode("utf-8")  # half a surrogate pair cannot be
+        elif not isinstance(value, int | float | None):
+            raise UnreadableError(f"found a {type(value).__name__}; allowed: text, numbers, lists, mappings")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise UnreadableError(f"found an integer of {value.bit_length()} bits; allowed: 64 with the sign")
+    return values
 
 
 @cache
 def _loader() -> type:
-    """Return PyYAML's safe loader, which also refuses duplicate keys and merges (``<<``) that grow too large.
+    """Return PyYAML's safe loader, which also refuses duplicate keys.
 
-    Text is taken apart by libyaml, where PyYAML has it, and put together in Python: libyaml's own way of the latter
-    overflows the stack of the process when values are nested deeply.
+    Text is taken apart by libyaml, where PyYAML has it, and put together in Python: libyaml's own composer overflows
+    the stack of the process when values are nested deeply.
     """
     import yaml
     from yaml.composer import Composer
 
-    fast = getattr(yaml, "CSafeLoader", None)
-    bases = (Composer, fast) if fast else (yaml.SafeLoader,)
+    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(*bases):
+    class Loader(Composer, fast):
         def __init__(self, text):
-            bases[-1].__init__(self, text)
+            fast.__init__(self, text)
             Composer.__init__(self)
 
         def compose_mapping_node(self, anchor):
             node = super().compose_mapping_node(anchor)
-            _without_duplicates([(key.value, None) for key, _ in node.value if isinstance(key.value, str)])
+            _mapping([(key.value, None) for key, _ in node.value if isinstance(key.value, str)])
             return node
-
-        def flatten_mapping(self, node):
-            super().flatten_mapping(node)
-            if len(node.value) > MOST_YAML_VALUES:
-                raise UnreadableError(f"found a mapping of {len(node.value)} keys; allowed: {MOST_YAML_VALUES}")
 
     return Loader

@@ -73,8 +73,8 @@ def _truth(file: Path, rbm: RBM) -> gradient_bias.GroundTruth:
     mean, blocks = arrays["mean"], arrays["blocks"]
     shape = len(rbm.W), rbm.W[0].size + rbm.b[0].size + rbm.c[0].size
     if mean.shape != shape or blocks.shape[1:] != shape or {mean.dtype.kind, blocks.dtype.kind} != {"f"}:
-        found = f"mean {mean.shape} of {mean.dtype} and blocks {blocks.shape} of {blocks.dtype}"
+        shapes = f"mean {mean.shape} of {mean.dtype} and blocks {blocks.shape} of {blocks.dtype}"
         raise ResultsError(
-            f"{file}: found {found}; should be floating point, (..., {shape[0]}, {shape[1]}) as the models"
+            f"{file}: found {shapes}; should be floating point, (..., {shape[0]}, {shape[1]}) as the models"
         )
     return gradient_bias.GroundTruth(mean, blocks)

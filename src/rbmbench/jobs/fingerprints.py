@@ -116,17 +116,16 @@ def _recipe(name: str) -> set[str]:
 
 
 def _of_plugins(settings: Settings) -> list[str]:
-    """Return the checksums of the plug-ins among the parts that settings name."""
     registries = estimators.REGISTRY, updates.REGISTRY, samplers.REGISTRY
-    found = []
+    checksums = []
     for name in _names(settings.model_dump(mode="json")):
         for registry in registries:
             if registry.is_foreign(name):
-                found.append(plugins.plugin_of(registry.get(name).__module__).sha256)
-    return sorted(set(found))
+                checksums.append(plugins.plugin_of(registry.get(name).__module__).sha256)
+    return sorted(set(checksums))
 
 
-def _names(values: Any) -> Iterator[str]:
+def _names(values: object) -> Iterator[str]:
     """Yield all values of keys "name" in plain data."""
     if isinstance(values, dict):
         if isinstance(values.get("name"), str):
@@ -170,7 +169,7 @@ def _without_imports(source: str) -> str:
     lines = source.encode().split(b"\n")
     for statement in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)):
         parts = statement.body if isinstance(statement, ast.If) and not statement.orelse else [statement]
-        if not all(isinstance(part, ast.Import | ast.ImportFrom) for part in parts):
+        if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in parts):
             continue
         first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
         for row in range(first, last + 1):
@@ -207,7 +206,6 @@ def _file() -> Path | None:
 
 @cache
 def _known() -> dict[str, str]:
-    """Return the fingerprints that are known for these sources; further ones are added to it."""
     return dict(_kept())
 
 

@@ -12,7 +12,6 @@ import json
 import operator
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,12 +43,11 @@ def reduced(kind, settings: Settings) -> Settings:
     return type(settings).model_validate(values | kind.reduced(settings, values) | {"seed": SEEDS[0]})
 
 
-def _capped(value: Any) -> Any:
-    """Return plain data with every whole number cut to `MOST`."""
+def _capped(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _capped(part) for key, part in value.items()}
+        return {key: _capped(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_capped(part) for part in value]
+        return [_capped(entry) for entry in value]
     return min(value, MOST) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -63,8 +61,8 @@ def behaviour(kind, settings: Settings, enumerable: bool) -> str:
     with np.errstate(all="ignore"):
         with reference_kernels():
             probe, exact = _sized(kind, settings, HIDDEN if enumerable else MANY_HIDDEN)
-        found = [_described(exact, DIGITS), *_disagreements(probe, getattr(settings, "precision", "float32"))]
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:10]
+        descriptions = [_described(exact, DIGITS), *_disagreements(probe, getattr(settings, "precision", "float32"))]
+    return hashlib.sha256(json.dumps(descriptions, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def _sized(kind, settings: Settings, hidden: int) -> tuple[Callable[[int, str], Arrays], Arrays]:
@@ -92,17 +90,14 @@ def _disagreements(probe: Callable[[int, str], Arrays], precision: str) -> Itera
         for way in list(differ):
             with ways.by_hand(way):
                 differ[way] = probe(seed, precision)
-            if _agree(differ[way], expected):
+            shapes = ({name: array.shape for name, array in arrays.items()} for arrays in (differ[way], expected))
+            if operator.eq(*shapes) and all(
+                np.allclose(differ[way][name], expected[name], AGREES, AGREES, equal_nan=True) for name in expected
+            ):
                 del differ[way]
         if not differ:
             return
-    yield from (_described(found, COARSE_DIGITS) for found in differ.values())
-
-
-def _agree(found: Arrays, expected: Arrays) -> bool:
-    tolerance = {"rtol": AGREES, "atol": AGREES, "equal_nan": True}
-    shapes = ({name: array.shape for name, array in arrays.items()} for arrays in (found, expected))
-    return operator.eq(*shapes) and all(np.allclose(found[name], expected[name], **tolerance) for name in expected)
+    yield from (_described(arrays, COARSE_DIGITS) for arrays in differ.values())
 
 
 def _described(arrays: Arrays, digits: int) -> dict[str, list]:
@@ -134,4 +129,4 @@ def models(visible: int, hidden: int, precision: str) -> RBM:
 
 def by_column(table: pd.DataFrame, column: str) -> Arrays:
     """Return the values of a tidy table by the entries of a column."""
-    return {name: part["value"].to_numpy(np.float64) for name, part in table.groupby(column)}
+    return {name: group["value"].to_numpy(np.float64) for name, group in table.groupby(column)}

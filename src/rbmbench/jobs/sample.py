@@ -49,8 +49,8 @@ class SampleJob(Measurement):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
-        validation, test = (sizes.held_out.get(part, ASSUMED_ROWS) for part in ("validation", "test"))
-        validation, test = (min(part, settings.rows or part) for part in (validation, test))
+        validation, test = (sizes.held_out.get(rows, ASSUMED_ROWS) for rows in ("validation", "test"))
+        validation, test = (min(rows, settings.rows or rows) for rows in (validation, test))
         for grid in settings.samplers.values():
             for options, replicas in _sampled_at_once(grid, trials):
                 each = _one_sample(grid.name, options, rows, m, n)
@@ -58,7 +58,9 @@ class SampleJob(Measurement):
                 counts.update(times(each, settings.samples * replicas))
                 steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
                 calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
-                counts["call"] += calls * _shards_of_chains(m, n, replicas)
+                counts["call"] += calls * -(
+                    -replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n))
+                )  # shards of replicas
                 likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
                 counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
         streams = trials * max(len(grid.settings) for grid in settings.samplers.values())  # of one sampler, at once
@@ -67,8 +69,11 @@ class SampleJob(Measurement):
 
     def reduced(self, settings, values):
         """See `JobKind`."""
-        few = {name: {key: each[:2] for key, each in one["grid"].items()} for name, one in values["samplers"].items()}
-        return {"samplers": {name: one | {"grid": few[name]} for name, one in values["samplers"].items()}}
+        few = {
+            name: {key: each[:2] for key, each in sampler["grid"].items()}
+            for name, sampler in values["samplers"].items()
+        }
+        return {"samplers": {name: sampler | {"grid": few[name]} for name, sampler in values["samplers"].items()}}
 
     def probe(self, settings, visible, hidden, precision):
         """See `JobKind`."""
@@ -103,8 +108,3 @@ def _one_sample(sampler: str, options: Mapping[str, Any], rows: int, m: int, n: 
         batch = min(options.get("batch", 100), rows)
         counts[product(m, n, batch)] += 4 * batch * m * n
     return counts
-
-
-def _shards_of_chains(m: int, n: int, replicas: int) -> int:
-    """Return the number of shards of replicas that streams of samples are drawn in."""
-    return -(-replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n)))

@@ -75,8 +75,8 @@ class TrainJob(JobKind):
         results.write_meta(task.out, self.files, meta)
 
     def parts(self, settings, sizes):
-        """See `JobKind`. Trials with a budget of products end where the last of them has spent it."""
-        return (1 if settings.products else settings.trials), 1
+        """See `JobKind`. Trials with a budget of products, or with patience, end at the same iteration."""
+        return (1 if settings.products or settings.patience else settings.trials), 1
 
     def of_any_trials(self, settings):
         """See `JobKind`."""
@@ -91,7 +91,7 @@ class TrainJob(JobKind):
         model = dict(arrays[0])
         for name, axis in TRIAL_AXES.items():
             if name in model:
-                model[name] = np.concatenate([part[name] for part in arrays], axis=axis)
+                model[name] = np.concatenate([block[name] for block in arrays], axis=axis)
         meta = gathered_meta(task, metas) | _mean_diagnostics(curve)
         self._write(task, curve, model, meta | {"run": task.run_id, "trials": task.settings.trials})
 

@@ -8,9 +8,8 @@ are judged, by rows that are used for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -24,21 +23,13 @@ from rbmbench.config.parts import FigureName, Name, Names, Panel
 from rbmbench.io.layout import CERTIFICATE, CURVE, META
 from rbmbench.io.results import read_table
 from rbmbench.measurements.verdicts import verdict
-from rbmbench.planning.chart import Chart, ChartPanel, Series
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Curve, Shown, Source, Spec
-from rbmbench.reporting.contests import COSTS, contest_curves
+from rbmbench.reporting.contests import contest_curves
 from rbmbench.reporting.frames import RunData
-from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 from rbmbench.updates import products_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from rbmbench.reporting.style import Sheet
 
 LINE = 100
 """Letters of a line of a title."""
@@ -109,8 +100,30 @@ class Contest(Settings):
         return f"{self.tuned_by} {self.judged_by}"
 
 
-class Contests(Settings):
-    """All contests of an arena."""
+class OfContests(Kind):
+    """Base of the figures and the table of an arena."""
+
+    def contests_of(self, paper: Paper) -> Contests:
+        """Return the figure whose contests are shown."""
+        raise NotImplementedError
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield CONTEST.ALGORITHM."""
+        shown = self.contests_of(paper)
+        for name, contest in shown.contests.items():
+            yield from (f"{name}.{algorithm}" for algorithm in shown.algorithms_of(paper, contest))
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
+        shown = self.contests_of(planner.paper)
+        if id(shown) not in planner.shared:
+            planner.shared[id(shown)] = shown.planned(planner)
+        contests, jobs = planner.shared[id(shown)]
+        return Output(self.SPEC(**planner.heading(key, self), contests=contests), **jobs)
+
+
+class Contests(OfContests):
+    """A figure with contests, which the others of an arena show."""
 
     contests: Annotated[dict[Name, Contest], Field(min_length=1)] = Field(description="the contests, by name")
     algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: all of the study")
@@ -127,73 +140,73 @@ class Contests(Settings):
                 raise ValueError(f"rates: found {list(rates)}; should differ")
         return self
 
+    def contests_of(self, paper: Paper) -> Contests:
+        """Return this figure."""
+        return self
+
     def algorithms_of(self, paper: Paper, contest: Contest) -> tuple[str, ...]:
         """Return the keys of a contest's algorithms."""
         return contest.algorithms or self.algorithms or tuple(paper.algorithms)
 
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse unknown data and algorithms, and runs that cannot be made."""
+        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
+        for name, contest in self.contests.items():
+            place = (*location, "contests", name)
+            checks.check_names("data set", (contest.data,), checks.paper.data, (*place, "data"))
+            checks.check_algorithms(contest.algorithms or (), (*place, "algorithms"))
+            trials = contest.trials or checks.paper.defaults.trials
+            if trials <= self.tuning_trials:
+                message = f"found {trials}, of which {self.tuning_trials} tune the rate; should be more, to be judged"
+                raise checks.refuse((*place, "trials"), message)
+            budget, judged = contest.certificate or self.certificate, trials - self.tuning_trials
+            if budget and budget.models and budget.models > judged:
+                message = f"found {budget.models} models; allowed: at most {judged}, the judged trials"
+                raise checks.refuse((*place, "certificate", "models"), message)
+            for algorithm in self.algorithms_of(checks.paper, contest):
+                if len(checks.paper.algorithms[algorithm].stages) > 1:
+                    message = f"found {algorithm!r}, which has several stages; allowed: algorithms with one"
+                    raise checks.refuse((*place, "algorithms"), message)
+            for algorithm, _, panel in self.trainings(checks.paper, contest):
+                checks.check_panel(panel, (algorithm,), place)
+
     def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel]]:
         """Yield each algorithm of a contest with each rate, and what is trained then."""
+        entry = paper.data[contest.data]
+        sizes = contest.batch or entry.batch, entry.visible, contest.hidden
         for name in self.algorithms_of(paper, contest):
             stage = paper.algorithms[name].stages[0]
             estimator = Choice(name=stage.estimator, options=stage.options)
-            least = products_of(estimator, stage.update, sizes_of(paper, contest))()
+            least = products_of(estimator, stage.update, sizes)()
             varies = estimators.REGISTRY.get(estimator.name).cost_varies
             rates = contest.rates or self.rates
             panel = contest.panel(rates[0], least, varies)
             for rate in rates:
                 yield name, rate, panel.model_copy(update={"rate": rate})
 
-
-def sizes_of(paper: Paper, contest: Contest) -> tuple[int, int, int]:
-    """Return the rows of a mini-batch, the visible and the hidden units of a contest."""
-    entry = paper.data[contest.data]
-    return contest.batch or entry.batch, entry.visible, contest.hidden
-
-
-class OfContests(Kind):
-    """Base of the figures and the table of an arena."""
-
-    def contests_of(self, paper: Paper) -> Contests:
-        """Return the contests that are shown."""
-        raise NotImplementedError
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        """Yield CONTEST.ALGORITHM."""
-        shown = self.contests_of(paper)
-        for name, contest in shown.contests.items():
-            yield from (f"{name}.{algorithm}" for algorithm in shown.algorithms_of(paper, contest))
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
-        shown = self.contests_of(planner.paper)
-        if id(shown) not in planner.shared:
-            planner.shared[id(shown)] = _planned(planner, shown)
-        contests, jobs = planner.shared[id(shown)]
-        return Output(self.SPEC(**planner.heading(key, self), contests=contests), **jobs)
-
-
-def _planned(planner: Planner, shown: Contests) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return what specs say of contests, and the jobs of an `Output`, added to the plan."""
-    jobs, contests, parts, settings = [], [], {}, {}
-    for name, contest in shown.contests.items():
-        entries = []
-        for algorithm, rate, panel in shown.trainings(planner.paper, contest):
-            run = planner.run(panel, algorithm)
-            annealed = planner.evaluation(panel, run)
-            jobs += [run.id, annealed.id] if annealed else [run.id]
-            [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})
-            entries.append(entry | {"rate": rate})
-            if budget := contest.certificate or shown.certificate:
-                certificate = planner.certificate(panel, run, budget, shown.tuning_trials)
-                jobs.append(certificate.id)
-                entries[-1]["certificate"] = planner.plan.folder(certificate)
-            # Certificates change no number that is compared.
-            parts[name, algorithm, f"{rate:g}"] = (run, *filter(None, [annealed]))
-        of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
-        contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
-        settings[name] = contest.model_dump(include={"products", "tuned_by", "judged_by"})
-        settings[name] |= {"tuning_trials": shown.tuning_trials}
-    return contests, {"jobs": unique(jobs), "parts": parts, "settings": settings}
+    def planned(self, planner: Planner) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return what specs say of the contests, and the jobs of an `Output`, added to the plan."""
+        jobs, contests, parts, settings = [], [], {}, {}
+        for name, contest in self.contests.items():
+            entries = []
+            for algorithm, rate, panel in self.trainings(planner.paper, contest):
+                run = planner.run(panel, algorithm)
+                annealed = planner.evaluation(panel, run)
+                jobs += [run.id, annealed.id] if annealed else [run.id]
+                [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})
+                entries.append(entry | {"rate": rate})
+                if budget := contest.certificate or self.certificate:
+                    certificate = planner.certificate(panel, run, budget, self.tuning_trials)
+                    jobs.append(certificate.id)
+                    entries[-1]["certificate"] = planner.plan.folder(certificate)
+                # Certificates change no number that is compared.
+                parts[name, algorithm, f"{rate:g}"] = (run, *filter(None, [annealed]))
+            shared = contest.model_dump(include={"products", "tuned_by", "judged_by"})
+            shared |= {"tuning_trials": self.tuning_trials}
+            named = {"name": name, "data": contest.data, "hidden": contest.hidden, "entries": entries}
+            contests.append(named | shared)
+            settings[name] = shared
+        return contests, {"jobs": unique(jobs), "parts": parts, "settings": settings}
 
 
 class ViewOfContests(OfContests):
@@ -202,7 +215,7 @@ class ViewOfContests(OfContests):
     of: FigureName = Field(description="figure of this study whose contests are shown")
 
     def contests_of(self, paper: Paper) -> Contests:
-        """Return the contests of the other figure."""
+        """Return the other figure."""
         return paper.figures[self.of]
 
     def check(self, checks: Checks, location: tuple) -> None:
@@ -211,7 +224,7 @@ class ViewOfContests(OfContests):
         checks.check_names("figure with contests", (self.of,), known, (*location, "of"))
 
 
-class Entry(Curve):
+class ContestEntry(Curve):
     """An algorithm at one rate, and the folder of its run or the run's evaluation."""
 
     algorithm: str
@@ -232,7 +245,7 @@ class ContestSpec(Spec):
     tuning_trials: int
     tuned_by: str
     judged_by: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ContestEntry, ...]
 
 
 class OfContestsSpec(Shown):
@@ -242,19 +255,11 @@ class OfContestsSpec(Shown):
 
     NAMES = "NAME.CONTEST.ALGORITHM"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
-        return list(dict.fromkeys(entry.folder for contest in self.contests for entry in contest.entries))
-
-    def files(self) -> list[str]:
-        """Return curve and meta of each run, and the certificates."""
-        certified = [entry.certificate for contest in self.contests for entry in contest.entries if entry.certificate]
-        files = [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
-        return [*files, *(f"{folder}/{name}" for folder in dict.fromkeys(certified) for name in (CERTIFICATE, META))]
-
-    def chart(self, found: pd.DataFrame) -> Chart:
-        """Return what is drawn."""
-        return self.chart_of(self.numbers(found))
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return curve and meta of each run, or of its evaluation, and the certificates."""
+        entries = [entry for contest in self.contests for entry in contest.entries]
+        certificates = {entry.certificate: (CERTIFICATE,) for entry in entries if entry.certificate}
+        return {entry.folder: (CURVE, META) for entry in entries} | certificates
 
     def read(self) -> pd.DataFrame:
         """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
@@ -265,7 +270,7 @@ class OfContestsSpec(Shown):
         return contest_curves(contest, runs, {entry.folder: _verdicts(entry.certificate) for entry in contest.entries})
 
     @property
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, ContestEntry]:
         """One entry of each algorithm, by its key."""
         return {entry.algorithm: entry for contest in self.contests for entry in contest.entries}
 
@@ -281,88 +286,18 @@ class OfContestsSpec(Shown):
         labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
-        numbers = self.numbers(found)
+        numbers = self.numbers(results)
         contest, _, algorithm = name.partition(".")
         if name:
             numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
-        found = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
-        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **found) if len(numbers) else None
-
-
-def curves_of(numbers: pd.DataFrame, x: str) -> tuple[Series, ...]:
-    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
-    from rbmbench.reporting import charts
-
-    names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
-    curves = numbers.groupby(["algorithm", "label"], sort=False)
-    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names]) for key, curve in curves)
-
-
-def draw_curves(ax: Axes, panel: ChartPanel, looks: Mapping[str, dict], banded: bool = True) -> None:
-    """Draw the curves of a panel, with their bands."""
-    from rbmbench.reporting.style import finish_axes
-
-    for series in panel.series:
-        ax.plot(series.x, series.mean, **looks[series.key])
-        if banded and series.low:
-            band = {"color": looks[series.key]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
-            ax.fill_between(series.x, series.low, series.high, **band)
-    ax.set(xscale="log", xlim=panel.x.range, ylim=panel.y.range, xlabel=panel.x.title)
-    finish_axes(ax)
+        more = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
+        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **more) if len(numbers) else None
 
 
 def _verdicts(folder: str | None) -> dict[int, str]:
     """Return the verdict on each model that certificates in a folder are of, in words."""
     if folder is None:
         return {}
-    return {trial: str(verdict(found)) for trial, found in read_table(folder, CERTIFICATE).groupby("trial")}
-
-
-def heading_of(spec: Shown) -> str:
-    """Return the title of a figure, in lines that fit a page."""
-    return "\n".join([spec.title, *wrap(spec.which, LINE), *variant_lines(spec)])
-
-
-def finish_sheet(figure: Figure, spec: Shown, looks: Mapping[str, dict], sheet: Sheet) -> None:
-    """Give a figure its title, if the sheet has one, and a legend of the algorithms."""
-    from matplotlib.lines import Line2D
-
-    if sheet.titled:
-        figure.suptitle(heading_of(spec))
-    handles = [Line2D([], [], label=label, **looks[name]) for name, label in spec.labels.items()]
-    columns = max(1, int(LEGEND_COLUMNS * sheet.share))
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
-
-
-def without_ranks(results: pd.DataFrame) -> str:
-    """Return in a sentence which contests have no ranks under a cost, "" for none; see `contest_results`."""
-    missing = results.groupby(["cost", "contest"], sort=False)["rank"].apply(lambda ranks: ranks.isna().any())
-    parts = [
-        f"under equal {COSTS[cost]}: {', '.join(names.index.unique('contest'))}"
-        for cost, names in missing[missing].groupby("cost", sort=False)
-    ]
-    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
-
-
-def contests_in_words(spec: Shown, numbers: pd.DataFrame) -> str:
-    """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
-    contests = spec.contests
-    titles = numbers.drop_duplicates("contest").set_index("contest")
-    parts = []
-    for contest in contests:
-        if contest.name in titles.index:
-            parts.append(
-                f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
-                f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
-            )
-    rates = sorted({entry.rate for contest in contests for entry in contest.entries})
-    tuning = contests[0].tuning_trials
-    grid = ", ".join(f"{rate:g}" for rate in rates)
-    return (
-        f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
-        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
-        + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
-        + "".join(f" {sentence}" for sentence in variant_notes(spec))
-    )
+    return {trial: str(verdict(rows)) for trial, rows in read_table(folder, CERTIFICATE).groupby("trial")}

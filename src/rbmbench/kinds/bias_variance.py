@@ -25,12 +25,13 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
 from rbmbench.io.results import read_meta, read_table
+from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
-from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
+from rbmbench.planning.specs import Source, Spec, TableSpec
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.text_tables import by_interval, interval, significant
+from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
 from rbmbench.reporting.words import UNITS, count, data_name, listed, phrases, stand_ins, variant_notes
 
 ENUMERABLE_UNITS = 20
@@ -191,8 +192,8 @@ class Published(Settings):
 
     def value(self, row: str, algorithm: str, quantity: str) -> float | None:
         """Return the published number, or None where the paper gives none."""
-        found = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
-        return getattr(found[0], quantity) if found else None
+        entries = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
+        return getattr(entries[0], quantity) if entries else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,16 +214,12 @@ class BiasVarianceSpec(TableSpec):
 
     NAMES = "TABLE.ROW.ESTIMATOR"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the trained models and of the estimates."""
-        found = [folder for row in self.rows for folder in (row.model, *(one.folder for one in row.estimates))]
-        return list(dict.fromkeys(found))
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return the meta of the models, and what was measured with its meta."""
-        files = [f"{row.model}/{META}" for row in self.rows]
-        files += [f"{one.folder}/{name}" for row in self.rows for one in row.estimates for name in (BIAS, META)]
-        return list(dict.fromkeys(files))
+        sources: dict[str, tuple[str, ...]] = {}
+        for row in self.rows:
+            sources |= {row.model: (META,)} | {estimate.folder: (BIAS, META) for estimate in row.estimates}
+        return sources
 
     def read(self) -> pd.DataFrame:
         """Return all that was measured: a row per table row, estimator, ground truth and trained model.
@@ -242,7 +239,7 @@ class BiasVarianceSpec(TableSpec):
         values = tidy.assign(line=rows).pivot(index="line", columns="quantity", values="value")
         return labels.join(values.reindex(columns=QUANTITIES)).sort_index().reset_index(drop=True)
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a row per table row, estimator and ground truth: what the CSV holds.
 
         Returns
@@ -254,7 +251,7 @@ class BiasVarianceSpec(TableSpec):
             bias_high (per parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over
             the models, NaN for a single one); published_variance, published_bias (NaN where the paper has none).
         """
-        models = found.astype({"k": "Int64"})
+        models = results.astype({"k": "Int64"})
         groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
         spread = groups[["variance", "bias"]].std().add_suffix("_spread")
         wide = groups[QUANTITIES].mean().join(spread).join(groups["model"].nunique().rename("models")).reset_index()
@@ -274,7 +271,7 @@ class BiasVarianceSpec(TableSpec):
         numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
+    def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table as the paper lays it out, and how sure each bias is."""
         caption = (
             f"{self.title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
@@ -286,15 +283,15 @@ class BiasVarianceSpec(TableSpec):
         pairs = [(family, quantity.removesuffix(", published")) for family, quantity in measured if "," in quantity]
         published = {f"{family} {quantity}": f"{family} {quantity}, published" for family, quantity in pairs}
         parts = (
-            TextPart(caption, measured, 1, published),
-            TextPart("How sure the biases are", _certainty_layout(numbers), 4),
+            part_of(caption, measured, 1, published),
+            part_of("How sure the biases are", _certainty_layout(numbers), 4),
         )
-        return TextTable(parts, (*variant_notes(self), *_notes(numbers, self)))
+        return Table(parts=parts, notes=(*variant_notes(self), *_notes(numbers, self)))
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
         row, _, algorithm = name.partition(".")
-        models = found[(found["row"] == row) & (found["algorithm"] == algorithm)]
+        models = results[(results["row"] == row) & (results["algorithm"] == algorithm)]
         if models.empty:
             return None
         truths = list(models["ground_truth"].unique())
@@ -390,8 +387,8 @@ def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
-        found = (one for one in spec.of_part(row) if one.kind == "budget")
-        if less := phrases(found, UNITS | {"iterations": "training iterations", "trials": "models"}):
+        budgets = (difference for difference in spec.of_part(row) if difference.kind == "budget")
+        if less := phrases(budgets, UNITS | {"iterations": "training iterations", "trials": "models"}):
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
 
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,23 +16,20 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Printed
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, PrintedValue
+from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Entry, Layout, Legend
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, Source, Spec
-from rbmbench.reporting.words import count, listed, reductions, variant_lines, variant_notes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from rbmbench.reporting.words import count, cuts, listed, variant_lines, variant_notes
 
 TITLES = {
     "general": "general coupling (Algorithm 1)",
     "rbm": "coupling for RBMs (Algorithm 3)",
     "both_layers": "coupling of both layers",
 }
+LOOKS = {"general": ("#D55E00", "solid"), "rbm": ("#008A64", "dashed"), "both_layers": ("#0072B2", "dotted")}
+"""Colours and dash patterns."""
 BINS = 30
 EARLY = 10
 """The paper says which share of the stopping times is no larger."""
@@ -101,13 +98,9 @@ class CouplingTimesSpec(FigureSpec):
 
     NAMES = "FIGURE.COUPLING"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the chains."""
-        return [one.folder for one in self.couplings]
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return the stopping times and the meta of all chains."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (STOPPING_TIMES, META)]
+        return {chains.folder: (STOPPING_TIMES, META) for chains in self.couplings}
 
     def read(self) -> pd.DataFrame:
         """Return the stopping times: columns coupling, chain, stopping_time, and met.
@@ -119,80 +112,61 @@ class CouplingTimesSpec(FigureSpec):
     def _times(self, chains: Chains) -> pd.DataFrame:
         times = read_table(chains.folder, STOPPING_TIMES)
         if times.empty or (times["stopping_time"] < 1).any():
-            found = "none" if times.empty else times["stopping_time"].min()
-            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {found}; should be times of at least 1")
+            least = "none" if times.empty else times["stopping_time"].min()
+            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {least}; should be times of at least 1")
         met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
         times = times.assign(coupling=chains.coupling, met=met, stopping_time=cut)
         return times[["coupling", "chain", "stopping_time", "met"]]
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the `distribution` of the stopping times."""
-        return distribution(found)
+        return distribution(results)
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+    def chart(self, results: pd.DataFrame) -> Chart:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
-        from rbmbench.kinds._curve_panels import draw_printed, printed_entries
-        from rbmbench.reporting.style import PAGE, finish_axes, page, theme, wrap_labels
-
-        sheet = sheet or PAGE
-        shape = (1, 2) if sheet.is_wide else (2, 1)
-        with theme():
-            drawn = page(shape[0], sheet)
-            left, right = drawn.subplots(*shape)
-            for coupling, times in numbers.groupby("coupling", sort=False):
-                look = _look(coupling)
-                _draw_histogram(left, times, self.longest, look)
-                met = times[times["met"]]
-                within = met["share_within"].to_numpy()
-                steps = np.concatenate([[1], met["stopping_time"], [self.longest]])
-                label = f"{TITLES[coupling]}: {100 * within[-1] if len(within) else 0:.3g} % met in less than "
-                label += count(self.longest)
-                shares = np.concatenate([[0.0], within, within[-1:] if len(within) else [0.0]])
-                right.step(steps, shares, where="post", label=label, **look)
-            draw_printed(right, self.printed)
-            left.set_ylabel("share of the chains in a bin")
-            right.set(ylabel="share of the chains that met", ylim=(0, 1.02))
-            for ax in (left, right):
-                ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
-                finish_axes(ax)
-            if sheet.titled:
-                drawn.suptitle("\n".join([self.title, self.which, *variant_lines(self), *self._reductions()]))
-            handles = [*right.get_legend_handles_labels()[0], *printed_entries(self.printed)]
-            wrap_labels(handles, int(84 * sheet.share))
-            drawn.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
-        return drawn
-
-    def chart(self, found: pd.DataFrame) -> Chart:
-        """Return the share of coupled chains that met within so many steps."""
-        return self.chart_of(self.numbers(found))
-
-    def chart_of(self, numbers: pd.DataFrame) -> Chart:
-        """Return the chart, from the numbers."""
         from rbmbench.reporting import charts
 
-        met = numbers[numbers["met"].astype(bool)]
-        shares = {
-            str(coupling): times.drop_duplicates("stopping_time").set_index("stopping_time")[["share_within"]]
-            for coupling, times in met.groupby("coupling", sort=False)
-        }
-        panel = ChartPanel(
+        bars, series, entries = [], [], []
+        for coupling, times in distribution(results).groupby("coupling", sort=False):
+            met = times[times["met"]]
+            bars.append(Bars(key=coupling, **_histogram(met, self.longest)))
+            within = met.set_index("stopping_time")[["share_within"]].set_axis(["mean"], axis=1)
+            within = within if len(within) else pd.DataFrame({"mean": [0.0]}, index=[1])
+            series.append(charts.curve(coupling, coupling, within))
+            share = f"{100 * within['mean'].iloc[-1]:.3g} % met in less than {count(self.longest)}"
+            color, dash = LOOKS[coupling]
+            entries.append(Entry(label=f"{TITLES[coupling]}: {share}", key=coupling, color=color, dash=dash))
+        named = {"title": "Gibbs steps", "label": "stopping time τ (Gibbs steps)"}
+        steps = Axis(**named, log=True, range=(1, self.longest))
+        histogram = ChartPanel(
+            name="histogram",
+            title="Stopping times",
+            heading=("",),
+            x=steps,
+            y=Axis(title="share of the chains in a bin"),
+            bars=tuple(bars),
+        )
+        shares = ChartPanel(
             name="a",
             title="Coupled chains that have met",
-            x=Axis(title="Gibbs steps", log=True),
-            y=Axis(title="share of chains that have met"),
-            series=tuple(charts.curve(name, name, share.set_axis(["mean"], axis=1)) for name, share in shares.items()),
-            printed=tuple(PrintedValue(label=one.label, value=one.value, at=one.at) for one in self.printed),
+            heading=("",),
+            x=steps,
+            y=Axis(title="share of chains that have met", label="share of the chains that met", range=(0, 1.02)),
+            series=tuple(series),
+            drawn_as="steps",
+            printed=self.printed,
         )
-        return Chart(panels=(panel,))
+        return Chart(
+            heading=(self.title, self.which, *variant_lines(self), *filter(None, [listed(cuts(self))])),
+            panels=(histogram, shares),
+            layout=Layout(columns=2),
+            legend=Legend(entries=(*entries, *charts.printed_entries(self.printed)), columns=1, handle=2.0),
+        )
 
-    def _reductions(self) -> list[str]:
-        less = reductions(self.differences)
-        return [listed(less)] if less else []
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, results: pd.DataFrame) -> str:
         """Return the caption."""
-        shares = []
-        for coupling, times in numbers.groupby("coupling", sort=False):
+        shares, less = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
+        for coupling, times in distribution(results).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
             cut = times.loc[~times["met"], "share"].sum()
             words = f"{100 * early:.3g} % met within {EARLY} steps and {100 * cut:.3g} % were cut"
@@ -203,13 +177,13 @@ class CouplingTimesSpec(FigureSpec):
             f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
             f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
-        ) + "".join(f" {sentence}" for sentence in [*(f"Cut: {w}." for w in self._reductions()), *variant_notes(self)])
+        ) + "".join(f" {sentence}" for sentence in [*less, *variant_notes(self)])
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
-        of_coupling, budget = found[found["coupling"] == name], {"replications": self.replications}
+        of_coupling, budget = results[results["coupling"] == name], {"replications": self.replications}
         more = {"differences": self.of_part("", name), "place": Place(self.key, "a", name)}
         return Source(label=TITLES[name], frame=of_coupling, budget=budget, **more)
 
@@ -228,21 +202,12 @@ def distribution(times: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _look(coupling: str) -> dict[str, Any]:
-    from rbmbench.reporting.style import BLUE, DASHED, DOTTED, GREEN, SOLID, VERMILLION, line_style
-
-    looks = {"general": (VERMILLION, SOLID), "rbm": (GREEN, DASHED), "both_layers": (BLUE, DOTTED)}
-    return line_style(*looks[coupling])
-
-
-def _draw_histogram(ax: Axes, times: pd.DataFrame, longest: int, look: dict) -> None:
-    """Draw the share of all chains in bins of about equal width on a logarithmic axis; cut chains are in none."""
+def _histogram(met: pd.DataFrame, longest: int) -> dict[str, list[float]]:
+    """Return the share of all chains in bins of about equal width on a logarithmic axis; cut chains are in none."""
     # Edges between whole numbers: no bin can be empty for lack of a number in it.
     edges = np.unique(np.geomspace(1, longest, BINS + 1).round()) - 0.5
-    met = times[times["met"]]
-    shares, _ = np.histogram(met["stopping_time"], edges, weights=met["share"])
-    ax.stairs(shares, np.maximum(edges, 1.0), **look)
-    ax.stairs(shares, np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
+    heights, _ = np.histogram(met["stopping_time"], edges, weights=met["share"])
+    return {"edges": edges.tolist(), "heights": heights.tolist()}
 
 
 CouplingTimes.SPEC = CouplingTimesSpec

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -18,24 +18,20 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import ISL, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
-from rbmbench.planning.specs import Curve, FigureSpec, Place, RunFolder, Source, Spec, Trained
+from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, data_name, listed, reductions, variant_lines, variant_notes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
-TITLE_WIDTH, PANELS_WIDTH = 84, 104  # letters that fit beside each other
+TITLE_WIDTH = 84  # letters of a line of a title
 MOST_PANELS = 4  # that have room beside each other
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
 
@@ -129,12 +125,6 @@ class SamplerName(Curve):
     label: str
 
 
-class Folder(Spec):
-    """The folder of streams of samples."""
-
-    folder: str
-
-
 class SampledPanel(Trained):
     """Trained models, and the samplers that streams of samples were drawn from them with."""
 
@@ -145,25 +135,20 @@ class SampledPanel(Trained):
     samplers: tuple[SamplerName, ...]
     printed: tuple[Printed, ...] = ()
 
-    def sampled_model(self, facts: Mapping[str, Any]) -> str:
-        """Return what the samples are of, in words, with the panel's ``facts``: data, hidden units, training."""
-        taking = f" (stand-in for {data_name(facts['stand_in'])})" if facts["stand_in"] else ""
-        return f"{facts['title']}{taking}, {self.hidden} hidden units, {self.runs[0].label} at rate {self.rate:g}"
-
 
 @dataclass(frozen=True)
-class FoundSamples:
+class SampleResults:
     """The files of the streams of samples of one panel; ``chosen`` is the best setting of each sampler."""
 
     panel: SampledPanel
-    meta: Mapping[str, Any]
+    meta: Meta
     table: pd.DataFrame
     """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
     chosen: dict[str, int]
     """By sampler: the setting that covers the validation rows best after all samples, over the trials."""
 
     @classmethod
-    def read(cls, panel: SampledPanel) -> FoundSamples:
+    def read(cls, panel: SampledPanel) -> SampleResults:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
         table, chosen = read_table(panel.samples.folder, ISL), {}
         for one in panel.samplers:
@@ -194,6 +179,43 @@ class FoundSamples:
         options = self.meta["grids"][sampler][self.chosen[sampler] if setting is None else setting]
         return ", ".join(f"{SYMBOLS.get(name, name)} = {value:g}" for name, value in sorted(options.items()))
 
+    def chart(self) -> ChartPanel:
+        """Return the panel of the test likelihoods; where curves begin low, the range leaves the start out."""
+        from rbmbench.reporting import charts
+
+        panel, data, line = self.panel, self.data, self.training_set
+        taking = f" (stand-in for {data_name(data['stand_in'])})" if data["stand_in"] else ""
+        title = f"{data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
+        series, legend = [], []
+        for sampler in panel.samplers:
+            trials = self.curves[self.curves["sampler"] == sampler.sampler].groupby("samples")["test"]
+            means = trials.agg(mean="mean", low="min", high="max", trials="size")
+            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT))
+            options = self.options(sampler.sampler)
+            label = f"{sampler.label} ({options})" if options else sampler.label
+            legend.append(Entry(label=label, key=sampler.sampler, color=sampler.color, dash=sampler.dash))
+        ends = [*(curve.mean[-1] for curve in series), *(value.value for value in panel.printed), line]
+        top, bottom = max(ends), min(float(self.curves["test"].quantile(0.02)), *ends)
+        return ChartPanel(
+            name=panel.name,
+            title=title,
+            heading=(f"{panel.name}: {title}",),
+            x=Axis(title="samples", log=True, range=(1, panel.samples_count)),
+            y=Axis(
+                title="log-likelihood of the test set (nats per sample)",
+                label="test log-likelihood (ISL, nats per row)",
+                range=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)),
+            ),
+            series=tuple(series),
+            lines=(Line(title="training set", value=line, look="training_set"),),
+            printed=panel.printed,
+            legend=(
+                *legend,
+                Entry(label=f"training set: {line:.1f}", look="training_set"),
+                *charts.printed_entries(panel.printed),
+            ),
+        )
+
     @property
     def training_set(self) -> float:
         """The test likelihood of the training rows taken for samples, nats per row."""
@@ -205,38 +227,38 @@ class FoundSamples:
         return data_of(self.meta, self.panel.samples.folder)
 
 
-def differences(spec: FigureSpec, facts: Mapping[str, Any], titled: bool = False) -> list[str]:
+def phrases_of(spec: FigureSpec, panels: Sequence[SampleResults], titled: bool = False) -> list[str]:
     """Return a phrase for each panel whose samples are fewer than the paper's, or of stand-in data.
 
-    ``facts`` are those of its panels; ``titled``: what titles name.
+    ``titled``: what titles name.
     """
     phrases = []
-    for panel in spec.panels:
-        other = data_name(facts[panel.name]["stand_in"])
-        less = [f"stand-in data for {other}"] if other else []
-        less += reductions(spec.of_part(panel.name), titled)
-        phrases += [f"panel {panel.name}: {listed(less)}"] if less else []
+    for panel in panels:
+        stand_in = data_name(panel.data["stand_in"])
+        less = [f"stand-in data for {stand_in}"] if stand_in else []
+        less += cuts(spec, panel.panel.name, titled)
+        phrases += [f"panel {panel.panel.name}: {listed(less)}"] if less else []
     return phrases
 
 
-def title(spec: FigureSpec, facts: Mapping[str, Any]) -> str:
-    """Return the title of a figure: what it is, the scale, and how it differs from the paper's."""
-    lines = [spec.which, *variant_lines(spec, TITLE_WIDTH), *differences(spec, facts, titled=True)]
-    return "\n".join([spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH))])
+def heading_of(spec: FigureSpec, panels: Sequence[SampleResults]) -> tuple[str, ...]:
+    """Return the title of a figure in lines: what it is, the scale, and how it differs from the paper's."""
+    lines = [spec.which, *variant_lines(spec, TITLE_WIDTH), *phrases_of(spec, panels, titled=True)]
+    return (spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH)))
 
 
-def tried_settings(panels: list[FoundSamples]) -> pd.DataFrame:
+def tried_settings(panels: list[SampleResults]) -> pd.DataFrame:
     """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
     rows = []
-    for found in panels:
-        last = found.table[found.table["samples"] == found.panel.samples_count]
+    for samples in panels:
+        last = samples.table[samples.table["samples"] == samples.panel.samples_count]
         means = last.groupby(["sampler", "setting"])[["validation", "test"]].mean()
-        for one in found.panel.samplers:
-            for setting in range(len(found.meta["grids"][one.sampler])):
-                options = found.options(one.sampler, setting)
-                shown = {"panel": found.panel.name, "sampler": one.label, "options": options}
+        for one in samples.panel.samplers:
+            for setting in range(len(samples.meta["grids"][one.sampler])):
+                options = samples.options(one.sampler, setting)
+                shown = {"panel": samples.panel.name, "sampler": one.label, "options": options}
                 values = means.loc[(one.sampler, setting)].to_dict()
-                rows.append(shown | values | {"chosen": setting == found.chosen[one.sampler]})
+                rows.append(shown | values | {"chosen": setting == samples.chosen[one.sampler]})
     return pd.DataFrame(rows).sort_values(["panel", "sampler", "validation"], ascending=[True, True, False])
 
 
@@ -248,91 +270,37 @@ class IslCurvesSpec(FigureSpec):
 
     NAMES = "FIGURE.PANEL.SAMPLER"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs and of the samples."""
-        runs = [run.folder for panel in self.panels for run in panel.runs]
-        return list(dict.fromkeys([*runs, *(panel.samples.folder for panel in self.panels)]))
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the runs, and likelihoods and meta of the samples."""
+        runs = {run.folder: (META,) for panel in self.panels for run in panel.runs}
+        return runs | {panel.samples.folder: (ISL, META) for panel in self.panels}
 
-    def files(self) -> list[str]:
-        """Return likelihoods and meta of the samples, and the meta of the runs."""
-        samples = [f"{panel.samples.folder}/{name}" for panel in self.panels for name in (ISL, META)]
-        return list(dict.fromkeys([*samples, *(f"{run.folder}/{META}" for panel in self.panels for run in panel.runs)]))
-
-    def read(self) -> list[FoundSamples]:
+    def read(self) -> list[SampleResults]:
         """Return the files of each panel."""
-        return [FoundSamples.read(panel) for panel in self.panels]
+        return [SampleResults.read(panel) for panel in self.panels]
 
-    def numbers(self, found: list[FoundSamples]) -> pd.DataFrame:
+    def numbers(self, results: list[SampleResults]) -> pd.DataFrame:
         """Return the likelihoods of the chosen settings: a row per panel, sampler, trial and number of samples."""
-        return pd.concat([panel.curves for panel in found], ignore_index=True)
+        return pd.concat([panel.curves for panel in results], ignore_index=True)
 
-    def facts(self, found: list[FoundSamples]) -> dict[str, Any]:
-        """Return title of the data, what they stand in for, and the likelihood of the training set, by panel."""
-        return {
-            one.panel.name: {
-                "title": one.data["title"],
-                "stand_in": one.data["stand_in"],
-                "training_set": one.training_set,
-            }
-            for one in found
-        }
+    def chart(self, results: list[SampleResults]) -> Chart:
+        """Return the likelihoods of the test rows: mean, least and largest of the trials."""
+        layout = Layout(columns=MOST_PANELS, row=4.2, head=(0.6, 0.0), shade=0.15)
+        return Chart(heading=heading_of(self, results), layout=layout, panels=tuple(panel.chart() for panel in results))
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the test likelihood against the number of samples, a panel each, with that of the training set."""
-        from rbmbench.reporting.style import PAGE, page, theme
-
-        sheet = sheet or PAGE
-        columns = len(self.panels) if sheet.is_wide else 1
-        rows = -(-len(self.panels) // columns)
-        with theme():
-            drawn = page(1, sheet)
-            drawn.set_figheight((4.8 if sheet.titled else 4.2) * rows)
-            axes = drawn.subplots(rows, columns, squeeze=False).ravel()
-            for ax, panel in zip(axes, self.panels, strict=True):
-                curves = numbers[numbers["panel"] == panel.name]
-                _draw_panel(ax, panel, curves, facts[panel.name], int(PANELS_WIDTH * sheet.share) // columns)
-            if sheet.titled:
-                drawn.suptitle(title(self, facts))
-        return drawn
-
-    def chart(self, found: list[FoundSamples]) -> Chart:
-        """Return the likelihoods of the test rows."""
-        return self.chart_of(self.numbers(found), self.facts(found))
-
-    def chart_of(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> Chart:
-        """Return the chart, from numbers and facts: mean, least and largest of the trials."""
-        from rbmbench.reporting import charts
-
-        panels = []
-        for panel in self.panels:
-            curves = numbers[numbers["panel"] == panel.name].groupby(["sampler", "label"], sort=False)
-            means = {"mean": "mean", "low": "min", "high": "max", "trials": "size"}
-            of_samples = [(*map(str, names), curve.groupby("samples")["test"].agg(**means)) for names, curve in curves]
-            panels.append(
-                ChartPanel(
-                    name=panel.name,
-                    title=panel.sampled_model(facts[panel.name]),
-                    x=Axis(title="samples", log=True),
-                    y=Axis(title="log-likelihood of the test set (nats per sample)"),
-                    series=tuple(charts.curve(*curve) for curve in of_samples),
-                    lines=(Line(title="training set", value=facts[panel.name]["training_set"]),),
-                    printed=tuple(PrintedValue(label=one.label, value=one.value, at=one.at) for one in panel.printed),
-                )
-            )
-        return Chart(panels=tuple(panels))
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, results: list[SampleResults]) -> str:
         """Return the caption."""
         words = variant_notes(self)
-        for panel in self.panels:
-            last = numbers[(numbers["panel"] == panel.name) & (numbers["samples"] == panel.samples_count)]
+        for samples in results:
+            panel, curves = samples.panel, samples.curves
+            last = curves[curves["samples"] == panel.samples_count]
             means = last.groupby("label", sort=False)["test"].mean()
             ends = ", ".join(f"{label} {value:.2f}" for label, value in means.items())
             after = f"Panel {panel.name}, after {count(panel.samples_count)} samples"
-            words.append(f"{after}: {ends}; training set {facts[panel.name]['training_set']:.2f}.")
-            values = "; ".join(f"{one.label}, {one.value:g}" for one in panel.printed)
+            words.append(f"{after}: {ends}; training set {samples.training_set:.2f}.")
+            values = "; ".join(f"{value.label}, {value.value:g}" for value in panel.printed)
             words += [f"Hollow marks: printed in the paper ({values})."] if values else []
-        words += [f"{line[:1].upper()}{line[1:]}." for line in differences(self, facts)]
+        words += [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, results)]
         return (
             "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
             " mixture of products of Bernoulli units around each of them, with the noise that suits the validation rows"
@@ -341,46 +309,15 @@ class IslCurvesSpec(FigureSpec):
             " as samples. "
         ) + " ".join(words)
 
-    def evidence(self, found: list[FoundSamples], name: str, **_: Any) -> SampleCurve | None:
+    def evidence(self, results: list[SampleResults], name: str, **_: object) -> SampleCurve | None:
         """Return the likelihoods of the curve PANEL.SAMPLER."""
         letter, _, sampler = name.partition(".")
-        of_panel = next((one for one in found if one.panel.name == letter), None)
+        of_panel = next((one for one in results if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
         if one is None:
             return None
         place = Place(self.key, letter, sampler)
         return SampleCurve.of(of_panel, sampler, one.label, place, self.of_part(letter, sampler))
-
-
-def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapping[str, Any], width: int) -> None:
-    """Draw one panel; ``width`` is the number of letters that fit beside each other."""
-    import seaborn as sns
-
-    from rbmbench.kinds._curve_panels import PRINTED_LOOK, draw_printed
-    from rbmbench.reporting.style import finish_axes, looks_of
-
-    line = facts["training_set"]
-    looks = looks_of(panel.samplers, "sampler")
-    ends = []
-    labelled = curves.fillna({"options": ""}).groupby(["sampler", "label", "options"], sort=False)
-    for (sampler, label, options), of_sampler in labelled:
-        name = f"{label} ({options})" if options else label
-        several = of_sampler["trial"].nunique() > 1
-        band = {"errorbar": ("pi", 100) if several else None, "err_kws": {"alpha": 0.15, "linewidth": 0}}
-        sns.lineplot(of_sampler, x="samples", y="test", ax=ax, label=name, legend=False, **band, **looks[sampler])
-        ends.append(of_sampler.loc[of_sampler["samples"] == of_sampler["samples"].max(), "test"].mean())
-    ax.axhline(line, color="0.25", linewidth=1.0, linestyle=(0, (6, 2)), label=f"training set: {line:.1f}")
-    draw_printed(ax, panel.printed)
-    for one in panel.printed:
-        ax.plot([], [], label=f"printed in the paper: {one.label}, {one.value:g}", linestyle="none", **PRINTED_LOOK)
-        ends.append(one.value)
-    top, bottom = max(*ends, line), min(float(curves["test"].quantile(0.02)), *ends, line)
-    ax.set(xscale="log", xlim=(1, panel.samples_count), xlabel="samples")
-    ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
-    ax.set_ylabel("test log-likelihood (ISL, nats per row)")
-    ax.set_title("\n".join(wrap(f"{panel.name}: {panel.sampled_model(facts)}", width)), loc="left")
-    finish_axes(ax)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=max(1, width // 50), frameon=False, fontsize=6.8)
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------
@@ -402,11 +339,11 @@ class SampleCurve(Source):
 
     @classmethod
     def of(
-        cls, found: FoundSamples, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
+        cls, samples: SampleResults, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
     ) -> SampleCurve:
         """Return the curve of one sampler of a panel."""
-        panel, meta = found.panel, found.meta
-        curves = found.curves[found.curves["sampler"] == sampler]
+        panel, meta = samples.panel, samples.meta
+        curves = samples.curves[samples.curves["sampler"] == sampler]
         trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
         fastest: dict[int, float] = {}
         times = meta.get("seconds_per_sample", {}).get(sampler, ())
@@ -416,16 +353,16 @@ class SampleCurve(Source):
                 fastest[k] = min(seconds, fastest.get(k, seconds))
         return cls(
             label=label,
-            stand_in=found.data["stand_in"],
+            stand_in=samples.data["stand_in"],
             frame=trials,
             budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
             differences=differences,
             place=place,
             panel=panel,
-            training_set=found.training_set,
+            training_set=samples.training_set,
             seconds=fastest,
-            chosen=meta["grids"][sampler][found.chosen[sampler]],
-            choices=tuple(meta["grids"][sampler][setting] for setting in found.choices(sampler)),
+            chosen=meta["grids"][sampler][samples.chosen[sampler]],
+            choices=tuple(meta["grids"][sampler][setting] for setting in samples.choices(sampler)),
         )
 
     @property

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -19,25 +18,16 @@ from rbmbench.io.layout import META, MODEL
 from rbmbench.io.results import read_meta, read_snapshots
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM
-from rbmbench.planning.chart import Chart, Image
+from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_lines, variant_notes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from rbmbench.reporting.mosaics import Snapshot
+from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
 MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
 """More do not fit a printed page."""
-MOST_INCHES = 8.6
-"""Height of all mosaics on a page."""
-LETTERS = 10
-"""Of a line beside a mosaic."""
 SWEEPS, TEMPERATURES = 100, 10
 """Of the chains that samples are drawn by."""
 LINE = 100
@@ -124,124 +114,68 @@ class LearnedImagesSpec(FigureSpec):
     seed: Seed
     panels: tuple[LearnedPanelSpec]
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs."""
-        return list(dict.fromkeys(run.folder for run in self.panels[0].runs))
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return model and meta of each run."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (MODEL, META)]
+        return {run.folder: (MODEL, META) for run in self.panels[0].runs}
 
     def read(self) -> pd.DataFrame:
-        """Return the `numbers`: filters, and samples that are drawn here, of the snapshots of all runs."""
+        """Return filters, and samples that are drawn here, of the snapshots of all runs.
+
+        A row per image: panel, data_title, stand_in, and `rbmbench.reporting.mosaics.COLUMNS`.
+        """
         from rbmbench.reporting.mosaics import rows_of
 
         (panel,) = self.panels
         parts = []
         for run in panel.runs:
-            data, found = data_of(read_meta(run.folder), run.folder), read_snapshots(run.folder)
-            models = RBM(*(found[f"snapshot_{name}"][:, 0] for name in ("W", "b", "c")))
+            data, arrays = data_of(read_meta(run.folder), run.folder), read_snapshots(run.folder)
+            models = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in ("W", "b", "c")))
             samples = models.sample(self.images, self.seed, sweeps=SWEEPS, temperatures=TEMPERATURES)
             named = {"panel": panel.name, "data_title": data["title"], "stand_in": data["stand_in"]}
             named |= {"algorithm": run.algorithm, "label": run.label}
-            for place, iteration in enumerate(found["snapshot_iterations"].tolist()):
+            for place, iteration in enumerate(arrays["snapshot_iterations"].tolist()):
                 images = rows_of(models.W[place][:, : self.images], samples[place])
                 parts.append(pd.DataFrame(named | {"iteration": iteration}, index=images.index).join(images))
         return pd.concat(parts, ignore_index=True)
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
-        """Return a row per image: panel, data_title, stand_in, and `rbmbench.reporting.mosaics.COLUMNS`."""
-        return found
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
+        """Return what was read."""
+        return results
 
-    def chart(self, found: pd.DataFrame) -> Chart:
+    def chart(self, results: pd.DataFrame) -> Chart:
         """Return filters and samples of every model."""
-        return self.chart_of(self.numbers(found))
-
-    def chart_of(self, numbers: pd.DataFrame) -> Chart:
-        """Return the chart, from the numbers."""
         from rbmbench.reporting.images import address
         from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
 
         images = []
-        for model in snapshots(numbers):
+        for model in snapshots(results):
             named = {"key": model.algorithm, "label": model.label, "iteration": model.iteration}
             words = f"filters, weights up to ±{float(f'{model.largest:.2g}')}"
             filters, samples = picture_of(model.filters, FILTER), picture_of(model.samples, SAMPLE)
             images.append(Image(**named, name="filters", words=words, address=address(filters)))
             images.append(Image(**named, name="samples", words="samples", address=address(samples)))
-        return Chart(images=tuple(images))
+        below = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
+        heading = (self.title, *below, *variant_lines(self))
+        return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure: per algorithm a row of filters and a row of samples; iterations from left to right."""
-        from rbmbench.reporting.mosaics import snapshots
-        from rbmbench.reporting.style import PAGE, page, theme
-
-        sheet, shown = sheet or PAGE, _by_algorithm(snapshots(numbers))
-        columns = max(map(len, shown.values()))
-        with theme():
-            drawn = page(1, sheet)
-            side = min((sheet.width - 0.5 * sheet.share) / columns, MOST_INCHES * sheet.share / (2 * len(shown)))
-            drawn.set_figheight(2 * side * len(shown) + (0.9 if sheet.titled else 0.3))
-            drawn.get_layout_engine().set(h_pad=0.015, w_pad=0.015, hspace=0, wspace=0)
-            axes = drawn.subplots(2 * len(shown), columns, squeeze=False)
-            larger = max(sheet.share, 0.6)
-            for column, model in enumerate(next(iter(shown.values()))):
-                named = f"{'iteration ' * (column == 0)}{count(model.iteration)}"
-                axes[0, column].set_title(named, fontsize=8 * larger)
-            for place, (label, models) in enumerate(shown.items()):
-                _draw(axes[2 * place : 2 * place + 2], label, models, 7.5 * larger)
-            for ax in axes.ravel():
-                ax.set(xticks=[], yticks=[])
-                for spine in ax.spines.values():
-                    spine.set_visible(False)
-            if sheet.titled:
-                below = "; ".join([self.which, *self._differences(numbers)])
-                drawn.suptitle("\n".join([self.title, *wrap(below, LINE), *variant_lines(self)]))
-        return drawn
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, results: pd.DataFrame) -> str:
         """Return the caption."""
-        from rbmbench.reporting.mosaics import snapshots
-
         (panel,) = self.panels
-        models = snapshots(numbers)
-        iterations = listed([count(at) for at in dict.fromkeys(model.iteration for model in models)])
-        largest = max(model.largest for model in models)
+        iterations = listed([count(at) for at in results["iteration"].unique()])
         return (
             f"RBMs of {count(panel.hidden)} hidden units after {iterations} iterations of training on"
-            f" {numbers['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
+            f" {results['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
             f" with the same mini-batches. Filters: weights of the first {self.images} hidden units, red above 0, blue"
-            f" below, each by its own largest weight (at most {largest:#.2g}). Samples: {self.images} states of the"
-            f" visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps from"
-            " uniform states; the random numbers are the same for all models of an iteration."
-            + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._differences(numbers))
+            f" below, each by its own largest weight (at most {results['largest'].max():#.2g}). Samples: {self.images}"
+            f" states of the visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps"
+            " from uniform states; the random numbers are the same for all models of an iteration."
+            + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._phrases(results))
             + "".join(f" {sentence}" for sentence in variant_notes(self))
         )
 
-    def _differences(self, numbers: pd.DataFrame) -> list[str]:
+    def _phrases(self, results: pd.DataFrame) -> list[str]:
         """Return what is below the published budgets, and stand-in data, in phrases."""
-        less = reductions(self.differences)
-        return [*[listed(less)] * bool(less), *(f"stand-in data: {phrase}" for phrase in stand_ins(numbers))]
-
-
-def _draw(axes: Any, label: str, models: list[Snapshot], fontsize: float) -> None:
-    """Draw the filters (first row of axes) and samples of one algorithm, and name them."""
-    from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of
-
-    for column, model in enumerate(models):
-        axes[0, column].imshow(picture_of(model.filters, FILTER), interpolation="none")
-        axes[1, column].imshow(picture_of(model.samples, SAMPLE), interpolation="none")
-    for ax, what in zip(axes[:, 0], ("filters", "samples"), strict=True):
-        words = "\n".join([*wrap(label, LETTERS, break_on_hyphens=False), what])
-        ax.set_ylabel(words, fontsize=fontsize)
-
-
-def _by_algorithm(models: list[Snapshot]) -> dict[str, list[Snapshot]]:
-    """Return the models of each algorithm, by its label."""
-    found: dict[str, list[Snapshot]] = {}
-    for model in models:
-        found.setdefault(model.label, []).append(model)
-    return found
+        return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(results))]
 
 
 LearnedImages.SPEC = LearnedImagesSpec

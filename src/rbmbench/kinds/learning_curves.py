@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -20,20 +20,28 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
-from rbmbench.planning.chart import Chart
+from rbmbench.io.meta import Meta
+from rbmbench.planning.chart import Chart, Line
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Spec, Trained
-from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from rbmbench.reporting.references import Reference
+from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Trained
+from rbmbench.reporting.frames import (
+    FINAL_SHARE,
+    NORMAL,
+    RunData,
+    annealing_certainty,
+    estimate_ends,
+    summarise,
+    tidy_curves,
+    training_seconds,
+    with_estimates,
+)
 
 QUANTILES = "quantiles"
+ROUNDING = 1e-9
+"""Nats."""
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
 """Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
@@ -209,27 +217,41 @@ class PanelSpec(Trained):
 
 
 @dataclass(frozen=True)
-class FoundCurves:
+class CurveResults:
     """What a figure of learning curves is drawn from."""
 
+    panels: tuple[PanelSpec, ...]
+    band: Band
     runs: dict[str, RunData]
     """The runs' files, by folder."""
-    references: dict[str, list[Reference]]
+    references: dict[str, list[Line]]
     """Horizontal lines, by panel."""
     frame: pd.DataFrame
     """See `rbmbench.reporting.frames.tidy_curves`."""
 
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Means, bands and intervals of estimates: see `rbmbench.reporting.frames`."""
+        return with_estimates(summarise(self.frame, self.band), self.panels, self.runs)
 
-class Facts(Spec):
-    """What a figure of learning curves shows beside its numbers."""
+    @cached_property
+    def certainty(self) -> pd.DataFrame:
+        """How sure log Z is: see `rbmbench.reporting.frames.annealing_certainty`."""
+        return annealing_certainty(self.panels, self.runs)
 
-    references: dict[str, tuple[tuple[str, float], ...]] = Field(
-        default={}, description="horizontal lines, by panel: name, and mean per sample, nats"
-    )
-    left_out: dict[str, tuple[str, ...]] = Field(default={}, description="trials that are in no mean, by panel")
-    doubts: dict[str, str] = Field(default={}, description="where log Z rests on few particles, by panel")
-    annealing: tuple[str, ...] = Field(default=(), description="sentences on how sure log Z is")
-    stages: tuple[str, ...] = Field(default=(), description="sentences on runs of several stages")
+    @cached_property
+    def left_out(self) -> dict[str, list[str]]:
+        """Trials that are in no mean, by panel."""
+        from rbmbench.kinds._curve_captions import left_out
+
+        return left_out(self.frame)
+
+    @cached_property
+    def doubts(self) -> dict[str, str]:
+        """Where log Z rests on few particles, by panel."""
+        from rbmbench.kinds._curve_captions import annealing_doubts
+
+        return annealing_doubts(self.certainty)
 
 
 class LearningCurvesSpec(FigureSpec):
@@ -248,68 +270,47 @@ class LearningCurvesSpec(FigureSpec):
         changed = super().changed
         return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
-        return list(dict.fromkeys(run.folder for panel in self.panels for run in panel.runs))
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return curve and meta of each run, or of its evaluation, and the data sets of reference lines."""
+        sources = {run.folder: (CURVE, META) for panel in self.panels for run in panel.runs}
+        for panel in self.panels:
+            if panel.references:
+                folder, _, name = panel.data_file.rpartition("/")
+                sources[folder] = tuple(dict.fromkeys((*sources.get(folder, ()), name)))
+        return sources
 
-    def files(self) -> list[str]:
-        """Return curve and meta of each folder, and the data sets of reference lines."""
-        data = dict.fromkeys(panel.data_file for panel in self.panels if panel.references)
-        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)] + list(data)
-
-    def read(self) -> FoundCurves:
+    def read(self) -> CurveResults:
         """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
         from rbmbench.reporting.references import references
 
         runs = {folder: RunData.read(folder) for folder in self.folders()}
         lines = {panel.name: references(panel) for panel in self.panels}
-        return FoundCurves(runs, lines, tidy_curves(self.panels, runs))
+        return CurveResults(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))
 
-    def numbers(self, found: FoundCurves) -> pd.DataFrame:
+    def numbers(self, results: CurveResults) -> pd.DataFrame:
         """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        return summarise(found.frame, self.band)
+        return results.summary
 
-    def facts(self, found: FoundCurves) -> dict[str, Any]:
-        """Return `Facts`: lines, trials that are left out, how sure annealing is, and stages of runs."""
-        from rbmbench.kinds._curve_captions import annealing_doubts, annealing_notes, left_out, schedule_notes
-        from rbmbench.reporting.frames import annealing_certainty
-
-        certainty = annealing_certainty(self.panels, found.runs)
-        lines = {panel: [(line.name, line.value) for line in found.references[panel]] for panel in found.references}
-        known = Facts(
-            references=lines,
-            left_out=left_out(found.frame),
-            doubts=annealing_doubts(certainty),
-            annealing=annealing_notes(certainty),
-            stages=schedule_notes(self, {folder: run.meta for folder, run in found.runs.items()}),
-        )
-        return known.model_dump(mode="json")
-
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure: log-likelihoods summed over the training set on the left axes, means on the right."""
-        from rbmbench.kinds._curve_panels import draw_curves
-        from rbmbench.reporting.style import PAGE
-
-        return draw_curves(self, numbers, Facts(**facts), sheet or PAGE)
-
-    def chart(self, found: FoundCurves) -> Chart:
+    def chart(self, results: CurveResults) -> Chart:
         """Return means, bands, single trials and lines."""
         from rbmbench.kinds._curve_chart import curves_chart
 
-        return curves_chart(self, self.numbers(found), Facts(**self.facts(found)), found.runs)
+        return curves_chart(self, results)
 
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, results: CurveResults) -> str:
         """Return the caption."""
         from rbmbench.kinds._curve_captions import curves_caption
 
-        return curves_caption(self, numbers, Facts(**facts))
+        return curves_caption(self, results)
 
-    def evidence(self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: Any) -> Curves | None:
+    def evidence(
+        self, results: CurveResults, name: str, metric: str | None = "log_likelihood", **_: object
+    ) -> Curves | None:
         """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
         run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
-        return Curves(self, panel, run, found, metric or panel.metrics[0]) if run else None
+        return Curves(self, panel, run, results, metric or panel.metrics[0]) if run else None
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ class Curves:
     spec: LearningCurvesSpec
     panel: PanelSpec
     run: RunFolder
-    found: FoundCurves
+    results: CurveResults
     metric: str = "log_likelihood"
 
     @property
@@ -336,19 +337,19 @@ class Curves:
         return self.run.label
 
     @property
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Meta:
         """Settings and provenance of the run."""
-        return self.found.runs[self.run.folder].meta
+        return self.results.runs[self.run.folder].meta
 
     @property
     def stand_in(self) -> str:
         """What its data stand in for, "" for the real ones."""
-        return self.found.runs[self.run.folder].stand_in
+        return self.results.runs[self.run.folder].stand_in
 
     @cached_property
     def all_trials(self) -> pd.DataFrame:
         """All trials (index) by iterations (columns), NaN for what is missing."""
-        return self.found.runs[self.run.folder].trials(self.metric)
+        return self.results.runs[self.run.folder].trials(self.metric)
 
     @cached_property
     def trials(self) -> pd.DataFrame:
@@ -358,12 +359,25 @@ class Curves:
     @cached_property
     def effective_particles(self) -> float:
         """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
-        if "particles" not in (self.panel.annealing or {}) or self.metric not in (
-            "log_likelihood",
-            "test_log_likelihood",
-        ):
+        run, name = self.results.runs[self.run.folder], "annealing_effective_sample_size"
+        kept = set(run.curve["metric"])
+        if ERRORS.get(self.metric) != "log_partition_error" or name not in kept or "log_partition_low" in kept:
             return math.inf
-        return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+        return float(run.trials(name).min(axis=None))
+
+    def doubt(self, particles: float) -> np.ndarray:
+        """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
+
+        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold 1.96 standard errors in any case.
+        """
+        run = self.results.runs[self.run.folder]
+        ends = estimate_ends(run, self.metric, particles)
+        if ends is None:
+            return np.zeros((2, self.trials.shape[1]))
+        half = NORMAL * run.trials(ERRORS[self.metric])
+        beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
+        # Differences of standard errors that are rounding are none.
+        return np.stack([part.loc[self.trials.index].where(part > ROUNDING, 0.0).mean() for part in beyond])
 
     @property
     def place(self) -> Place:
@@ -393,7 +407,7 @@ class Curves:
     @property
     def errors(self) -> np.ndarray | None:
         """Standard errors (evaluations,) of the estimates of a single trial; None for several or exact values."""
-        run, name = self.found.runs[self.run.folder], ERRORS.get(self.metric)
+        run, name = self.results.runs[self.run.folder], ERRORS.get(self.metric)
         if len(self.trials) != 1 or name not in set(run.curve["metric"]):
             return None
         return run.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
@@ -405,9 +419,9 @@ class Curves:
         near[np.argmin(np.abs(iterations - iteration))] = True
         return near
 
-    def reference(self, name: str) -> Reference:
+    def reference(self, name: str) -> Line:
         """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
-        lines = {line.name: line for line in self.found.references[self.panel.name]}
+        lines = {line.look: line for line in self.results.references[self.panel.name]}
         if name not in lines:
             shown = ", ".join(lines) or "none"
             raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; found: {shown}")
@@ -415,7 +429,7 @@ class Curves:
 
     def of_panel(self) -> list[Curves]:
         """Return the same metric of all curves of the panel."""
-        return [Curves(self.spec, self.panel, run, self.found, self.metric) for run in self.panel.runs]
+        return [Curves(self.spec, self.panel, run, self.results, self.metric) for run in self.panel.runs]
 
     @property
     def seconds_per_iteration(self) -> float:

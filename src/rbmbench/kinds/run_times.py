@@ -9,7 +9,7 @@ the last row is the reference with its log-likelihoods: training, and the clock'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import pandas as pd
@@ -21,14 +21,16 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, PanelAddress
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta
+from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
+from rbmbench.planning.specs import Folder, RunFolder, Source, TableSpec, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
-from rbmbench.reporting.text_tables import significant
-from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_notes
+from rbmbench.reporting.text_tables import part_of, significant
+from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_notes
 
 
 @KINDS.register
@@ -75,7 +77,7 @@ class RunTimes(Kind):
             reference=self.reference,
             evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
             runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
-            evaluation=folder and Annealing(folder=folder),
+            evaluation=folder and Folder(folder=folder),
         )
         parts = {("", name): (run,) for name, run in runs.items()}
         timed = {"": {"of": self.panel, "reference": self.reference}}
@@ -104,12 +106,6 @@ class PublishedTimes(Settings):
         return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
 
 
-class Annealing(Spec):
-    """The folder of the annealing of a run."""
-
-    folder: str
-
-
 class RunTimesSpec(TableSpec, Trained):
     """A table of run times."""
 
@@ -118,24 +114,20 @@ class RunTimesSpec(TableSpec, Trained):
     reference: str = Field(description="algorithm that times are divided by")
     evaluate_every: int
     runs: tuple[RunFolder, ...]
-    evaluation: Annealing | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
+    evaluation: Folder | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
     published: PublishedTimes = PublishedTimes()
 
     NAMES = "TABLE"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, and of the annealing of the reference."""
-        return [*(run.folder for run in self.runs), *([self.evaluation.folder] if self.evaluation else [])]
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the runs and of the annealing of the reference, and their curves, written with them."""
+        return {part.folder: (CURVE, META) for part in (*self.runs, *filter(None, [self.evaluation]))}
 
-    def files(self) -> list[str]:
-        """Return the meta of the runs and of the annealing, and the runs' curves, which are written with them."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
-
-    def read(self) -> dict[str, Mapping[str, Any]]:
+    def read(self) -> dict[str, Meta]:
         """Return the meta of the runs and of the annealing, by folder."""
         return {folder: read_meta(folder) for folder in self.folders()}
 
-    def numbers(self, found: dict[str, Mapping[str, Any]]) -> pd.DataFrame:
+    def numbers(self, results: dict[str, Meta]) -> pd.DataFrame:
         """Return the table with a row per algorithm, and one for the reference with its log-likelihoods.
 
         Returns
@@ -147,10 +139,10 @@ class RunTimesSpec(TableSpec, Trained):
             another machine); published_seconds and published_ratio (NaN where the paper has none); backend, threads,
             cpu.
         """
-        metas = {run.algorithm: found[run.folder] for run in self.runs}
+        metas = {run.algorithm: results[run.folder] for run in self.runs}
         lines = [self._line(run, metas[run.algorithm]) for run in self.runs]
         reference = next(line for line in lines if line["algorithm"] == self.reference)
-        table = pd.DataFrame([*lines, self._evaluated(reference, found)])
+        table = pd.DataFrame([*lines, self._evaluated(reference, results)])
         table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
         # An algorithm that was run for other iterations is compared by what one of them takes.
         table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
@@ -162,7 +154,7 @@ class RunTimesSpec(TableSpec, Trained):
         table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
         return table
 
-    def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
+    def _line(self, run: RunFolder, meta: Meta) -> dict[str, Any]:
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -185,8 +177,8 @@ class RunTimesSpec(TableSpec, Trained):
             "cpu": meta["hardware"]["cpu"],
         }
 
-    def _evaluated(self, reference: dict[str, Any], found: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
-        annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
+    def _evaluated(self, reference: dict[str, Any], results: dict[str, Meta]) -> dict[str, Any]:
+        annealing = results[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
         evaluation = reference["evaluation_seconds"] + annealing
         return reference | {
             "with_log_likelihood": True,
@@ -195,7 +187,7 @@ class RunTimesSpec(TableSpec, Trained):
             "seconds": reference["seconds"] + evaluation / reference["trials"],
         }
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
+    def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; without published numbers their columns are left out."""
         published = 1000 * numbers["published_seconds"] / self.as_published("iterations", self.iterations)
         cells = {
@@ -212,7 +204,7 @@ class RunTimesSpec(TableSpec, Trained):
         empty = [name for name, column in cells.items() if not any(column)]
         shown = pd.DataFrame(cells).drop(columns=empty)
         published = {name: f"published {name}" for name in shown if f"published {name}" in shown}
-        return TextTable((TextPart(self._caption(), shown, 1, published),), tuple(self._notes(numbers)))
+        return Table(parts=(part_of(self._caption(), shown, 1, published),), notes=tuple(self._notes(numbers)))
 
     def _caption(self) -> str:
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
@@ -231,20 +223,20 @@ class RunTimesSpec(TableSpec, Trained):
         if self.published.machine:
             yield f"Published times: {self.published.machine}."
         yield from variant_notes(self)
-        if less := reductions(self.differences):
+        if less := cuts(self):
             yield f"Iterations and trials: {listed(less)}."
         yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
-    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Source | None:
+    def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
         """Return the whole table, under no name but the table's own."""
         if name:
             return None
-        numbers = self.numbers(found)
+        numbers = self.numbers(results)
         # Steps of UCD grow longer as training goes on, so that iterations matter to times.
-        found = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
-        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **found)
+        more = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
+        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **more)
 
 
 RunTimes.SPEC = RunTimesSpec

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,17 +19,20 @@ from rbmbench.config.paper import KINDS
 from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
 from rbmbench.io.results import read_arrays
-from rbmbench.kinds.isl_curves import FoundSamples, SampledPanel, differences, planned_samples, sampled, title
-from rbmbench.planning.chart import Chart, Image
+from rbmbench.kinds.isl_curves import (
+    SampledPanel,
+    SampleResults,
+    heading_of,
+    phrases_of,
+    planned_samples,
+    sampled,
+)
+from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.words import count, listed, variant_notes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 GAP = 1  # pixels between images
 PAPER = 255
@@ -98,86 +101,54 @@ class SampleSheetsSpec(FigureSpec):
     lines: int
     panels: tuple[SampledPanel]
 
-    def folders(self) -> list[str]:
-        """Return the folders of the run and of the samples."""
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the run, and the samples that are shown, their likelihoods and meta."""
         (panel,) = self.panels
-        return [panel.runs[0].folder, panel.samples.folder]
+        return {panel.runs[0].folder: (META,), panel.samples.folder: (ISL, SHOWN, META)}
 
-    def files(self) -> list[str]:
-        """Return the samples that are shown, their likelihoods, and the meta of samples and run."""
-        (panel,) = self.panels
-        return [*(f"{panel.samples.folder}/{name}" for name in (ISL, SHOWN, META)), f"{panel.runs[0].folder}/{META}"]
-
-    def read(self) -> tuple[FoundSamples, list[Sheet]]:
+    def read(self) -> tuple[SampleResults, list[Sheet]]:
         """Return the files of the samples, and the images of each sheet."""
         (panel,) = self.panels
-        found = FoundSamples.read(panel)
-        names = [f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers]
+        samples = SampleResults.read(panel)
+        names = [f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers]
         arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names)
-        return found, [
-            Sheet(one.sampler, one.label, found.options(one.sampler), arrays[name][: self.columns * self.lines])
+        return samples, [
+            Sheet(one.sampler, one.label, samples.options(one.sampler), arrays[name][: self.columns * self.lines])
             for one, name in zip(panel.samplers, names, strict=True)
         ]
 
-    def numbers(self, found: tuple[FoundSamples, list[Sheet]]) -> pd.DataFrame:
+    def numbers(self, results: tuple[SampleResults, list[Sheet]]) -> pd.DataFrame:
         """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
         parts = []
-        for sheet in found[1]:
+        for sheet in results[1]:
             named = {"sampler": sheet.sampler, "label": sheet.label, "options": sheet.options}
             images = {"sample": range(1, len(sheet.images) + 1), "ink": sheet.images.mean(axis=1) / 255}
             parts.append(pd.DataFrame(named | images))
         return pd.concat(parts, ignore_index=True)
 
-    def facts(self, found: tuple[FoundSamples, list[Sheet]]) -> dict[str, Any]:
-        """Return title of the data and what they stand in for, by panel."""
-        samples, _ = found
-        return {samples.panel.name: {"title": samples.meta["data"]["title"], "stand_in": samples.data["stand_in"]}}
+    def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
+        """Return the sheet of each sampler; `ResultsError` if samples are no square images."""
+        from matplotlib import colormaps
 
-    def chart(self, found: tuple[FoundSamples, list[Sheet]]) -> Chart:
-        """Return the sheet of each sampler."""
         from rbmbench.reporting.images import address
 
-        samples, sheets = found
+        samples, sheets = results
         side = _side(sheets, samples.panel.samples.folder)
-        images = [
-            Image(
-                key=sheet.sampler,
-                label=sheet.label,
-                name="samples",
-                words=sheet.options or sheet.label,
-                address=address(np.repeat(sheet_of(sheet.images, self.columns, side)[..., None], 3, axis=2)),
-            )
-            for sheet in sheets
-        ]
-        return Chart(images=tuple(images))
+        images = []
+        for sheet in sheets:
+            name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
+            note = "\nalmost blank: most have hardly any ink" if is_blank(sheet.images) else ""
+            image = address(colormaps["gray"](sheet_of(sheet.images, self.columns, side), bytes=True)[..., :3])
+            words = {"name": "samples", "words": sheet.options or sheet.label, "heading": name + note}
+            images.append(Image(key=sheet.sampler, label=sheet.label, **words, address=image))
+        head, row = height(0, self.columns, self.lines), height(1, self.columns, self.lines)
+        layout = Layout(columns=2, row=row - head, head=(head, head))
+        return Chart(heading=heading_of(self, [samples]), images=tuple(images), layout=layout)
 
-    def draw(self, found: tuple[FoundSamples, list[Sheet]], sheet: Any = None) -> Figure:
-        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
-        from rbmbench.reporting.style import PAGE, page, theme
-
-        (samples, sheets), paper = found, sheet or PAGE
-        side = _side(sheets, samples.panel.samples.folder)
-        rows = -(-len(sheets) // 2)
-        with theme():
-            drawn = page(1, paper)
-            drawn.set_figheight(paper.share * height(len(sheets), self.columns, self.lines))
-            axes = drawn.subplots(rows, 2, squeeze=False).ravel()
-            for ax, sheet in zip(axes, sheets, strict=False):
-                image = sheet_of(sheet.images, self.columns, side)
-                ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="none")
-                name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
-                note = "\nalmost blank: most have hardly any ink" if is_blank(sheet.images) else ""
-                ax.set_title(name + note, loc="left", fontsize=8.5 * max(paper.share, 0.75))
-            for ax in axes:
-                ax.set_axis_off()
-            if paper.titled:
-                drawn.suptitle(title(self, self.facts(found)))
-        return drawn
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, results: tuple[SampleResults, list[Sheet]]) -> str:
         """Return the caption."""
-        (panel,) = self.panels
-        ink = numbers.groupby("label", sort=False)["ink"].mean()
+        (panel,), (samples, _) = self.panels, results
+        ink = self.numbers(results).groupby("label", sort=False)["ink"].mean()
         blank = list(ink.index[ink < LEAST_INK])
         stuck = (
             f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"
@@ -186,10 +157,10 @@ class SampleSheetsSpec(FigureSpec):
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
-            f" {facts[panel.name]['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
+            f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
         )
-        lines = [f"{line[:1].upper()}{line[1:]}." for line in differences(self, facts)]
+        lines = [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, [samples])]
         return " ".join([first + stuck, *variant_notes(self), *lines])
 
 

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Partition functions and log-likelihoods, in float64."""
 
-from rbmbench.likelihood.annealing import AnnealedEstimate, ais_log_partition, base_rate_bias, reverse_ais_log_partition
+from rbmbench.likelihood.annealing import (
+    AnnealedEstimate,
+    ais_log_partition,
+    base_rate_bias,
+    inverse_temperatures,
+    reverse_ais_log_partition,
+)
+from rbmbench.likelihood.bracket import BracketedEstimate, bracketed_log_partition
 from rbmbench.likelihood.exact import (
     LARGEST_ENUMERABLE_LAYER,
     PackedData,
@@ -21,16 +28,19 @@ __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
     "AnnealedEstimate",
     "BennettEstimate",
+    "BracketedEstimate",
     "IndirectSampling",
     "PackedData",
     "TemperedEstimate",
     "ais_log_partition",
     "base_rate_bias",
     "bennett_log_partition",
+    "bracketed_log_partition",
     "data_statistics",
     "exact_gradient",
     "exact_log_partition",
     "exact_model_statistics",
+    "inverse_temperatures",
     "is_enumerable",
     "log_likelihood",
     "reconstruction_log_likelihood",

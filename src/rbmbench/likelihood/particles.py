@@ -70,13 +70,14 @@ class ParticleShard:
         self.stream.number = draw
 
     def advance(self, temperatures: list[float]) -> None:
-        """Move the particles from the first to the last of these inverse temperatures."""
+        """Move the particles from the first to the last of these inverse temperatures, which may repeat."""
         rbm, kernels, buffers = self.rbm, kernels_for(self.visible), self._buffers
         for beta, following in pairwise(temperatures):
             hidden = hidden_activation(rbm, self.visible, buffers)
-            kernels.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
-            self.log_weights += (following - beta) * np.matmul(self.visible, self._bias_difference)[..., 0]
-            if 0 < following < 1:
+            if following != beta:
+                kernels.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
+                self.log_weights += (following - beta) * np.matmul(self.visible, self._bias_difference)[..., 0]
+            if 0 < following < 1 or following == beta:
                 kernels.sample_bernoulli(hidden, following * rbm.c, self.stream.next(), following)
                 self.visible = visible_activation(rbm, hidden, buffers)
                 bias = (1 - following) * self._start_bias + following * rbm.b

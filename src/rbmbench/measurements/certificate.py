@@ -51,6 +51,7 @@ from rbmbench.likelihood import (
     base_rate_bias,
     data_statistics,
     exact_log_partition,
+    inverse_temperatures,
     is_enumerable,
     reverse_ais_log_partition,
     tempered_log_partition,
@@ -111,15 +112,15 @@ def certificate(
     Returns
     -------
     DataFrame
-        Tidy: trial (index of the model), quantity, step, value. Nats: log_partition_low and _high, forward_ and
-        reverse_log_partition with forward_error and reverse_error (or tempered_ of each, with tempered_converged, 0 or
-        1, and tempered_round_trips), exact_log_partition (where a layer can be
-        enumerated), log_likelihood_low and _high (mean over the training rows), independent_log_likelihood (of
-        independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
-        largest). Shares of the particles: forward_share and
-        reverse_share (effective sample sizes). Relative distances of moments, each with one named ``_error``: distance,
-        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy. Masses:
-        see `rbmbench.measurements.modes.mass_of_modes`.
+        Tidy: trial (index of the model), quantity, step, value. Nats: ``log_partition_low`` and ``_high``; ``forward_``
+        and ``reverse_log_partition`` with ``forward_error`` and ``reverse_error``, or the same with ``tempered_``, with
+        ``tempered_converged``, 0 or 1, and ``tempered_round_trips``; ``exact_log_partition`` (where a layer can be
+        enumerated), ``log_likelihood_low`` and ``_high`` (mean over the training rows), ``independent_log_likelihood``
+        (of independent units), ``temperature_gain`` and ``temperature_gain_low``, ``rate_divergence_low`` (of the unit
+        where it is largest). Shares of the particles: ``forward_share`` and ``reverse_share`` (effective sample sizes).
+        Relative distances of moments, each with one named ``_error``: ``distance``, ``from_noise`` and ``from_rows``
+        (by step). R hat: ``r_hat``. Adversarial accuracies: ``accuracy``, ``test_accuracy``. Masses: see
+        `rbmbench.measurements.modes.mass_of_modes`.
 
     Raises
     ------
@@ -140,8 +141,8 @@ def certificate(
     examined = _Rows(data, test, settings)
     with threadpool_limits(1):
         for trial in checkpointer.pieces(range(first, first + models), lambda: {"rows": rows}):
-            found = examined.quantities(rbm[trial : trial + 1], trial)
-            rows.extend([trial, name, step, float(value)] for (name, step), value in found.items())
+            quantities = examined.quantities(rbm[trial : trial + 1], trial)
+            rows.extend([trial, name, step, float(value)] for (name, step), value in quantities.items())
             if progress:
                 progress(trial - first + 1, models)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -164,18 +165,18 @@ class _Rows:
         stream = Stream(self._settings.seed, [trial], Purpose.CERTIFICATE)
         often = self._tempered(rbm, stream)
         samples = often[:, OFTEN - 1 :: OFTEN]
-        found = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
-        found |= self._rates(rbm, samples)
-        found |= _named("distance", self._moments.distance(samples))
-        found |= {("r_hat", 0): r_hat(rbm.astype(np.float64)[0].free_energy(samples))}
+        quantities = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
+        quantities |= self._rates(rbm, samples)
+        quantities |= _named("distance", self._moments.distance(samples))
+        quantities |= {("r_hat", 0): r_hat(rbm.astype(np.float64)[0].free_energy(samples))}
         for steps, walked in self._walks(rbm, stream):
             for name, states in walked.items():
-                found |= _named(name, self._moments.distance(states[:, None]), steps)
+                quantities |= _named(name, self._moments.distance(states[:, None]), steps)
         uniforms = kernels_for(rbm.W).uniforms(stream.next(), CELLS, np.float64)[0]
         masses = mass_of_modes(rbm, often, self._data, self._test, uniforms)
-        found |= {(name, 0): value for name, value in masses.items()}
+        quantities |= {(name, 0): value for name, value in masses.items()}
         drawn = spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
-        return found | {(name, 0): adversarial_accuracy(rows, drawn) for name, rows in self._few.items()}
+        return quantities | {(name, 0): adversarial_accuracy(rows, drawn) for name, rows in self._few.items()}
 
     def _tempered(self, rbm: RBM, stream: Stream) -> np.ndarray:
         """Return samples of sets of tempered chains, half of the sets from noise, half from rows."""
@@ -196,36 +197,39 @@ class _Rows:
         """Return log Z and the log-likelihood of the rows from both sides."""
         base = self._bias if self._settings.base == "base_rate" else np.zeros(rbm.visible_units)
         if self._settings.tempering:
-            low, high, found = self._tempered_log_partition(rbm, trial, base)
+            low, high, quantities = self._tempered_log_partition(rbm, trial, base)
         else:
-            low, high, found = self._annealed_log_partition(rbm, samples, trial, base)
+            low, high, quantities = self._annealed_log_partition(rbm, samples, trial, base)
         self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
         score = mean_log_weights(rbm, self._packed)[0]
-        found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
+        quantities |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
         likelihoods = normalised(score, np.array([high, low]))
-        found |= {(f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)}
-        found["independent_log_likelihood", 0] = self._independent
+        quantities |= {
+            (f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)
+        }
+        quantities["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
-            found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
-        return found
+            quantities["exact_log_partition", 0] = exact_log_partition(rbm)[0]
+        return quantities
 
     def _tempered_log_partition(self, rbm: RBM, trial: int, base: np.ndarray) -> tuple[float, float, Quantities]:
         """Return both ends of the interval of log Z by tempered chains, and what they rest on."""
         tempering, seed = self._settings.tempering, self._settings.seed
         budget = tempering.target_error, tempering.products, seed
-        found = tempered_log_partition(rbm, self._data, *budget, base=base, keys=[trial])
-        names = {"log_partition": found.log_partition, "error": found.standard_error}
-        names |= {name: getattr(found, name) for name in ("round_trips", "converged")}
-        width = NORMAL * found.standard_error[0]
-        ends = found.log_partition[0] - width, found.log_partition[0] + width
+        estimate = tempered_log_partition(rbm, self._data, *budget, base=base, keys=[trial])
+        names = {"log_partition": estimate.log_partition, "error": estimate.standard_error}
+        names |= {name: getattr(estimate, name) for name in ("round_trips", "converged")}
+        width = NORMAL * estimate.standard_error[0]
+        ends = estimate.log_partition[0] - width, estimate.log_partition[0] + width
         return *ends, {(f"tempered_{name}", 0): float(value[0]) for name, value in names.items()}
 
     def _annealed_log_partition(
         self, rbm: RBM, samples: np.ndarray, trial: int, base: np.ndarray
     ) -> tuple[float, float, Quantities]:
         """Return both ends of the interval of log Z by annealing from both sides, and what they rest on."""
-        settings, found = self._settings, {}
-        budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
+        settings, quantities = self._settings, {}
+        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+        budget = {"temperatures": schedule, "seed": settings.seed, "base": base}
         drawn = spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
             "forward": ais_log_partition(rbm, settings.particles, keys=[2 * trial], **budget),
@@ -234,9 +238,11 @@ class _Rows:
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
             values = side.log_partition, side.standard_error, side.effective_sample_size / count
             parts = ("log_partition", "error", "share")
-            found |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
+            quantities |= {
+                (f"{name}_{name_of_value}", 0): value[0] for name_of_value, value in zip(parts, values, strict=True)
+            }
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
-        return min(value - width for value, width in ends), max(value + width for value, width in ends), found
+        return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
         """Return what another temperature would gain."""
@@ -250,7 +256,7 @@ class _Rows:
         least = max(0.0, abs(gap) - NORMAL * error)
         # Without a gap nothing is gained, also where all states have the same energy and the scale is 0.
         with np.errstate(divide="ignore"):
-            gain, low = (part**2 / scale if part else 0.0 for part in (gap, least))
+            gain, low = (difference**2 / scale if difference else 0.0 for difference in (gap, least))
         return {("temperature_gain", 0): gain, ("temperature_gain_low", 0): low}
 
     def _rates(self, rbm: RBM, samples: np.ndarray) -> Quantities:
@@ -292,14 +298,12 @@ def _named(name: str, distance: tuple[float, float], step: int = 0) -> Quantitie
 
 
 def _noise(rbm: RBM, count: int, stream: Stream) -> np.ndarray:
-    """Return fair coins, (1, count, m)."""
     m = rbm.visible_units
     uniforms = kernels_for(rbm.W).uniforms(stream.next(), count * m, rbm.W.dtype)
     return (uniforms < 0.5).astype(rbm.W.dtype).reshape(1, count, m)
 
 
 def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance of E(v, h) given v, float64, for states (..., m)."""
     flat, parts = visible.reshape(-1, visible.shape[-1]), []
     for start in range(0, len(flat), BLOCK):
         block = flat[start : start + BLOCK]
@@ -307,4 +311,4 @@ def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         on = 0.5 + 0.5 * np.tanh(activation / 2)
         mean = -(block @ rbm.b[0].astype(np.float64)) - (activation * on).sum(axis=-1)
         parts.append((mean, (activation**2 * on * (1 - on)).sum(axis=-1)))
-    return tuple(np.concatenate(part).reshape(visible.shape[:-1]) for part in zip(*parts, strict=True))
+    return tuple(np.concatenate(blocks).reshape(visible.shape[:-1]) for blocks in zip(*parts, strict=True))

@@ -60,17 +60,17 @@ def _products(rows: np.ndarray) -> np.ndarray:
 def adversarial_accuracy(rows: np.ndarray, samples: np.ndarray) -> float:
     """Return the adversarial accuracy of samples (samples, m) among rows (rows, m), at least 2 of each."""
     across, within = differing(rows, samples), []
-    for one in (rows, samples):
-        within.append(differing(one, one))
+    for states in (rows, samples):
+        within.append(differing(states, states))
         np.fill_diagonal(within[-1], np.inf)
-    sides = zip((across.min(axis=1), across.min(axis=0)), (one.min(axis=1) for one in within), strict=True)
+    sides = zip((across.min(axis=1), across.min(axis=0)), (states.min(axis=1) for states in within), strict=True)
     return float(np.mean([((other > own) + 0.5 * (other == own)).mean() for other, own in sides]))
 
 
-def differing(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def differing(states: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the number of units in which states of 0 and 1 differ, float32 (states, other states)."""
-    one, other = one.astype(np.float32), other.astype(np.float32)
-    return one.sum(axis=1)[:, None] + other.sum(axis=1) - 2 * (one @ other.T)
+    states, other = states.astype(np.float32), other.astype(np.float32)
+    return states.sum(axis=1)[:, None] + other.sum(axis=1) - 2 * (states @ other.T)
 
 
 def spread(rows: np.ndarray, count: int) -> np.ndarray:

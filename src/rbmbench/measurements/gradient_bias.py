@@ -85,21 +85,17 @@ def ground_truth(
     trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
     saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
     if settings.method == "exact":
-        return _exact_ground_truth(rbm, checkpointer, saved)
+        means = saved["means"] if saved else np.zeros((len(rbm.W), sum(array[0].size for array in rbm.parameters)))
+        for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
+            means[r] = on_host(exact_model_statistics(rbm[r : r + 1]).flat())[0]
+        return GroundTruth(means, np.empty((0, *means.shape)))
     with threadpool_limits(1):
         rows = np.asarray(data, like=rbm.W)
         return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
 
 
 def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
-    return {name: on_host(part) for name, part in zip(("W", "b", "c"), rbm.parameters, strict=True)}
-
-
-def _exact_ground_truth(rbm: RBM, checkpointer: Checkpointer, saved: State | None) -> GroundTruth:
-    means = saved["means"] if saved else np.zeros((len(rbm.W), sum(part[0].size for part in rbm.parameters)))
-    for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
-        means[r] = on_host(exact_model_statistics(rbm[r : r + 1]).flat())[0]
-    return GroundTruth(means, np.empty((0, *means.shape)))
+    return {name: on_host(parameter) for name, parameter in zip(("W", "b", "c"), rbm.parameters, strict=True)}
 
 
 def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
@@ -117,7 +113,7 @@ def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: 
         return samples[:, 0]
 
     sizes = _equal_parts(settings.samples)
-    totals = np.zeros((len(sizes), replicas, sum(part[0].size for part in rbm.parameters)))
+    totals = np.zeros((len(sizes), replicas, sum(parameter[0].size for parameter in rbm.parameters)))
     if saved:
         visible[...], totals[...] = np.asarray(saved["visible"], like=rbm.W), saved["totals"]
         stream.number = saved["draw"]
@@ -143,9 +139,8 @@ def _portions(count: int) -> list[int]:
 
 
 def _equal_parts(count: int) -> list[int]:
-    """Divide a number into at most BLOCKS parts that differ by at most one."""
     parts = min(BLOCKS, count)
-    return [count // parts + (part < count % parts) for part in range(parts)]
+    return [count // parts + (number < count % parts) for number in range(parts)]
 
 
 def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
@@ -156,7 +151,7 @@ def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
     epochs = estimates // per_epoch
     if epochs < 3:
         return _equal_parts(estimates)
-    sizes = [per_epoch * part for part in _equal_parts(epochs)]
+    sizes = [per_epoch * share for share in _equal_parts(epochs)]
     sizes[-1] += estimates - sum(sizes)
     return sizes
 
@@ -240,7 +235,11 @@ def measure(
     replicas = len(rbm.W)
     trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
     contents = _arrays(rbm) | {"train": data}
-    contents |= {f"{name} {part}": array for name, one in ground_truths.items() for part, array in one.arrays().items()}
+    contents |= {
+        f"{name} {array_name}": array
+        for name, ground_truth in ground_truths.items()
+        for array_name, array in ground_truth.arrays().items()
+    }
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
@@ -289,7 +288,7 @@ def _estimate_moments(
 
     def current() -> State:
         moments = {"gradients": gradients.state(), "negatives": negatives.state()}
-        return moments | {"state": {name: on_host(part) for name, part in state.items()}, "draw": stream.number}
+        return moments | {"state": {name: on_host(array) for name, array in state.items()}, "draw": stream.number}
 
     pieces = list(enumerate(np.repeat(np.arange(len(sizes)), sizes).tolist()))
     for iteration, block in checkpointer.pieces(pieces, current):

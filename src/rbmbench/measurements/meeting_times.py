@@ -43,6 +43,6 @@ def coupled_stopping_times(
     times = saved["times"] if saved else np.zeros(settings.replications, np.int64)
     firsts = range(0, settings.replications, PAIRS)[chosen]
     for first in checkpointer.pieces(firsts, lambda: {"times": times}):
-        part, stream = slice(first, first + PAIRS), Stream(settings.seed, [0], Purpose.TRAINING)
-        times[part] = stopping_times(rbm, start[:, part], settings.coupling, settings.longest, stream, first)[0]
+        pairs, stream = slice(first, first + PAIRS), Stream(settings.seed, [0], Purpose.TRAINING)
+        times[pairs] = stopping_times(rbm, start[:, pairs], settings.coupling, settings.longest, stream, first)[0]
     return times[firsts.start : firsts.stop]

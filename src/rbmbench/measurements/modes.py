@@ -72,16 +72,18 @@ def mass_of_modes(
     if held_out := test is not None and len(test) >= LEAST_ROWS:
         states.append(spread(test, MOST_ROWS))
     # Equal states have equal energies to so many digits, wherever they are computed.
-    energies = [np.round(rbm.astype(np.float64)[0].free_energy(part), 6) for part in (samples, *states)]
+    energies = [
+        np.round(rbm.astype(np.float64)[0].free_energy(states_of_set), 6) for states_of_set in (samples, *states)
+    ]
     tails = np.quantile(energies[0], TAILS)
     in_samples, *in_rows = (
-        np.concatenate([_cells(part, centres), energy[..., None] > tails], axis=-1)
-        for part, energy in zip((samples, *states), energies, strict=True)
+        np.concatenate([_cells(states_of_set, centres), energy[..., None] > tails], axis=-1)
+        for states_of_set, energy in zip((samples, *states), energies, strict=True)
     )
     size = samples[..., 0].size / _dispersion(in_samples)
     of_samples = in_samples.mean(axis=(0, 1)) * size, size
     pairs = [((inside.sum(axis=0), len(inside)), of_samples) for inside in in_rows]
-    found = {"compared_rows": float(len(in_rows[-1])), "held_out": float(held_out)}
+    masses = {"compared_rows": float(len(in_rows[-1])), "held_out": float(held_out)}
     for name, way, inside in (("missing", 1, in_rows[-1]), ("spurious", -1, in_samples)):
         counts = np.all([_exceeds(*pair[::way]) for pair in pairs], axis=0)
         counts &= (way > 0) | (np.arange(len(counts)) < len(centres))
@@ -91,9 +93,9 @@ def mass_of_modes(
         low = scipy.special.betaincinv(count, rest + 1, LEVEL / 2) if count else 0.0
         high = scipy.special.betaincinv(count + 1, rest, 1 - LEVEL / 2) if rest else 1.0
         least = max(detectable(*(float(np.median(total)) for _, total in pair[::way])) for pair in pairs)
-        found |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least)}
-        found[f"{name}_detectable"] = least
-    return found
+        masses |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least)}
+        masses[f"{name}_detectable"] = least
+    return masses
 
 
 def detectable(own: float, other: float) -> float:
@@ -129,7 +131,6 @@ def spread_centres(states: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
 
 
 def _cells(states: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return whether states (..., m) are in cells, (..., centres)."""
     cells = differing(states.reshape(-1, states.shape[-1]), centres).argmin(axis=1)
     return (cells[:, None] == np.arange(len(centres))).reshape(*states.shape[:-1], len(centres))
 

@@ -71,7 +71,6 @@ class _Block(NamedTuple):
 
 
 def _blocks(settings: SamplingSettings) -> Iterator[_Block]:
-    """Yield the blocks of a stream."""
     done = 0
     for point in log_grid(settings.samples, settings.points):
         while done < point:
@@ -113,7 +112,7 @@ def sampled(
     rbm = rbm[chosen]
     checkpointer, parameters = checkpointer or Checkpointer(), dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
     saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
-    found = _Found(settings, _training_set(data, parts).iloc[: int(trials[0] == 0)], saved)
+    results = _Found(settings, _training_set(data, parts).iloc[: int(trials[0] == 0)], saved)
     streams = None
     if saved and saved["streams"]:
         streams = _Streams(rbm, trials, data, parts, settings, groups[saved["group"]][1])
@@ -121,7 +120,7 @@ def sampled(
 
     def state() -> State:
         arrays, drawn = streams.state() if streams else ({}, {})
-        return found.state() | {"group": group, "streams": arrays, "drawn": drawn}
+        return results.state() | {"group": group, "streams": arrays, "drawn": drawn}
 
     pieces = [(group, block) for group in range(len(groups)) for block in _blocks(settings)]
     # As in training: matrix products stay on one thread.
@@ -133,13 +132,13 @@ def sampled(
             streams = streams or _Streams(rbm, trials, data, parts, settings, options)
             streams.draw(block.count, block.shown)
             if block.point:
-                found.add_likelihoods(name, indices, streams)
+                results.add_likelihoods(name, indices, streams)
             if block.first + block.count == settings.samples:
-                found.add_shown(name, indices, streams)
+                results.add_shown(name, indices, streams)
                 streams = None
     if progress:
         progress(len(groups), len(groups))
-    return Sampled(found.table(), found.shown, found.seconds)
+    return Sampled(results.table(), results.shown, results.seconds)
 
 
 class _Found:
@@ -154,7 +153,7 @@ class _Found:
     def add_likelihoods(self, name: str, indices: list[int], streams: "_Streams") -> None:
         """Add the rows of all replicas at the current number of samples."""
         each = len(streams.trials)
-        self._tables += [one.assign(sampler=name, setting=indices[r // each]) for r, one in streams.likelihoods()]
+        self._tables += [row.assign(sampler=name, setting=indices[r // each]) for r, row in streams.likelihoods()]
 
     def add_shown(self, name: str, indices: list[int], streams: "_Streams") -> None:
         """Add the first samples and the cost of streams that are at their end."""
@@ -176,20 +175,22 @@ class _Found:
 
 
 def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
-    found = {name: IndirectSampling(rows) for name, rows in parts.items()}
-    for counted in found.values():
+    likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
+    for counted in likelihoods.values():
         counted.add(data.train[None])
-    ((_, line),) = _likelihoods(found, [-1])
+    ((_, line),) = _likelihoods(likelihoods, [-1])
     return line.assign(sampler=TRAINING_SET, setting=0)
 
 
-def _likelihoods(found: dict[str, IndirectSampling], trials: Iterable[int]) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Yield each replica and its row at the current number of samples."""
-    flips = found["validation"].best_flips()
-    values = {name: counted.log_likelihood(flips[:, None])[:, 0] for name, counted in found.items()}
+def _likelihoods(likelihoods: dict[str, IndirectSampling], trials: Iterable[int]) -> Iterator[tuple[int, pd.DataFrame]]:
+    flips = likelihoods["validation"].best_flips()
+    values = {name: counted.log_likelihood(flips[:, None])[:, 0] for name, counted in likelihoods.items()}
     for r, trial in enumerate(trials):
         numbers = {name: value[r] for name, value in values.items()}
-        yield r, pd.DataFrame({"trial": [trial], "samples": [found["test"].samples], **numbers, "flip": [flips[r]]})
+        yield (
+            r,
+            pd.DataFrame({"trial": [trial], "samples": [likelihoods["test"].samples], **numbers, "flip": [flips[r]]}),
+        )
 
 
 def _groups(
@@ -250,7 +251,7 @@ class _Streams:
         of_replica = samplers.REGISTRY.get(chosen.name).of_replica
         counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
-        self._rbm = RBM(*(np.concatenate([part] * copies) for part in rbm.parameters))
+        self._rbm = RBM(*(np.concatenate([parameter] * copies) for parameter in rbm.parameters))
         self.trials, self._rows = trials, data.train
         self._shards = list(_shards(self._rbm, data.train, self.trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}

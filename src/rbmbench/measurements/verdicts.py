@@ -78,8 +78,8 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
     scalars, walks = _read(quantities)
     grave, mild = [], []
     for words, grades in (*_of_partition(scalars), *_of_chains(scalars, walks), *_of_fit(scalars), *_of_modes(scalars)):
-        for found, reasons in zip(grades, (grave, mild), strict=True):
-            if found:
+        for holds, reasons in zip(grades, (grave, mild), strict=True):
+            if holds:
                 reasons.append(words)
                 break
     word = NOT_CERTIFIED if grave else DOUBTFUL if mild else CERTIFIED
@@ -89,39 +89,38 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
 
 def facts(quantities: pd.DataFrame, rows: str = "training rows") -> Iterator[str]:
     """Yield lines that say what the verdict on one model rests on, and remarks; ``rows`` are those it is held to."""
-    found, walks = _read(quantities)
-    ends = (f"{found[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
-    exact = f", exact {found['exact_log_partition']:.6g}" if "exact_log_partition" in found else ""
-    if "tempered_round_trips" in found:
-        basis = f"{found['tempered_round_trips']:.0f} round trips of tempered chains"
+    values, walks = _read(quantities)
+    ends = (f"{values[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
+    exact = f", exact {values['exact_log_partition']:.6g}" if "exact_log_partition" in values else ""
+    if "tempered_round_trips" in values:
+        basis = f"{values['tempered_round_trips']:.0f} round trips of tempered chains"
     else:
-        shares = (f"{found[f'{side}_share']:.0%}" for side in ("forward", "reverse"))
+        shares = (f"{values[f'{side}_share']:.0%}" for side in ("forward", "reverse"))
         basis = f"effective particles {', '.join(shares)}"
     yield f"log Z: {' to '.join(ends)} nats{exact}; {basis}"
-    likelihoods = (f"{found[f'log_likelihood_{end}']:.5g}" for end in ("low", "high"))
+    likelihoods = (f"{values[f'log_likelihood_{end}']:.5g}" for end in ("low", "high"))
     yield (
         f"log-likelihood of the {rows}: {' to '.join(likelihoods)} nats per row"
-        f" (independent units {found['independent_log_likelihood']:.5g})"
+        f" (independent units {values['independent_log_likelihood']:.5g})"
     )
     nearest = walks["from_noise"].idxmin()
     yield (
-        f"distance of the moments of long chains: {found['distance']:.2g} of that of independent units;"
+        f"distance of the moments of long chains: {values['distance']:.2g} of that of independent units;"
         f" of chains from noise at best {walks['from_noise'][nearest]:.2g}, after {nearest} steps"
     )
-    yield f"R hat of tempered chains: {found['r_hat']:.3f}"
-    yield f"gain of another temperature: at least {found['temperature_gain_low']:.2g} nats per row"
-    yield f"loss by the rates of single units: at least {found['rate_divergence_low']:.2g} nats per row"
-    if "held_out" in found:
-        shares = (f"{name} {found[f'{name}_low']:.1%} to {found[f'{name}_high']:.1%}" for name in MODES)
-        compared = f"{found['compared_rows']:.0f} {'held-out rows' if found['held_out'] else rows}"
+    yield f"R hat of tempered chains: {values['r_hat']:.3f}"
+    yield f"gain of another temperature: at least {values['temperature_gain_low']:.2g} nats per row"
+    yield f"loss by the rates of single units: at least {values['rate_divergence_low']:.2g} nats per row"
+    if "held_out" in values:
+        shares = (f"{name} {values[f'{name}_low']:.1%} to {values[f'{name}_high']:.1%}" for name in MODES)
+        compared = f"{values['compared_rows']:.0f} {'held-out rows' if values['held_out'] else rows}"
         yield f"mass that is off by more than a factor of {RATIO:g} beside {compared}: {', '.join(shares)}"
-    held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
-    yield f"adversarial accuracy of samples beside {rows}: {found['accuracy']:.2f}{held_out}"
+    held_out = f", of test rows {values['test_accuracy']:.2f}" if "test_accuracy" in values else ""
+    yield f"adversarial accuracy of samples beside {rows}: {values['accuracy']:.2f}{held_out}"
     yield from verdict(quantities).remarks
 
 
 def _read(quantities: pd.DataFrame) -> tuple[dict[str, float], pd.DataFrame]:
-    """Return the quantities that have no steps, and those of chains by their steps."""
     scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"].to_dict()
     return scalars, quantities[quantities["step"] > 0].pivot(index="step", columns="quantity", values="value")
 
@@ -130,50 +129,51 @@ Graded = tuple[str, tuple[bool, bool]]
 """Words, and whether they hold by the threshold of models that are not certified, and by that of doubtful ones."""
 
 
-def _of_partition(found: Mapping[str, float]) -> Iterator[Graded]:
-    """Yield what speaks against log Z."""
-    width = found["log_partition_high"] - found["log_partition_low"]
+def _of_partition(values: Mapping[str, float]) -> Iterator[Graded]:
+    width = values["log_partition_high"] - values["log_partition_low"]
     yield f"log Z is known to {width:.2g} nats only", tuple(not width <= limit for limit in WIDTH)
-    if "tempered_converged" in found:
-        words = f"tempered chains end with a standard error of log Z of {found['tempered_error']:.2g} nats"
-        yield f"{words}, larger than asked for", (False, not found["tempered_converged"])
+    if "tempered_converged" in values:
+        words = f"tempered chains end with a standard error of log Z of {values['tempered_error']:.2g} nats"
+        yield f"{words}, larger than asked for", (False, not values["tempered_converged"])
     else:
-        share = min(found["forward_share"], found["reverse_share"])
+        share = min(values["forward_share"], values["reverse_share"])
         yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)
 
 
-def _of_chains(found: Mapping[str, float], walks: pd.DataFrame) -> Iterator[Graded]:
-    """Yield what speaks against the chains."""
-    yield f"tempered chains have not mixed, R hat {found['r_hat']:.2f}", tuple(found["r_hat"] > one for one in MIXED)
+def _of_chains(values: Mapping[str, float], walks: pd.DataFrame) -> Iterator[Graded]:
+    yield (
+        f"tempered chains have not mixed, R hat {values['r_hat']:.2f}",
+        tuple(values["r_hat"] > limit for limit in MIXED),
+    )
     best = walks["from_noise"].idxmin()
     short, error = walks.loc[best, ["from_noise", "from_noise_error"]]
-    clear = found["distance"] - short > CLEAR * (found["distance_error"] ** 2 + error**2) ** 0.5
-    words = f"moments are {found['distance']:.2g} from those of the rows in long chains, {short:.2g} after {best} steps"
+    clear = values["distance"] - short > CLEAR * (values["distance_error"] ** 2 + error**2) ** 0.5
+    words = (
+        f"moments are {values['distance']:.2g} from those of the rows in long chains, {short:.2g} after {best} steps"
+    )
     short = max(short, 0.0)
-    yield words, tuple(clear and found["distance"] > factor * short + term for factor, term in RISE)
+    yield words, tuple(clear and values["distance"] > factor * short + term for factor, term in RISE)
 
 
-def _of_fit(found: Mapping[str, float]) -> Iterator[Graded]:
-    """Yield what speaks against the model in equilibrium."""
-    over = found["log_likelihood_high"] - found["independent_log_likelihood"]
+def _of_fit(values: Mapping[str, float]) -> Iterator[Graded]:
+    over = values["log_likelihood_high"] - values["independent_log_likelihood"]
     yield f"{-over:.2g} nats per row worse than independent units", (over < 0, over < 0)
-    gain = found["temperature_gain_low"]
+    gain = values["temperature_gain_low"]
     large = tuple(gain > max(LEAST_GAIN, share * over) for share in GAIN)
     yield f"another temperature gains {gain:.2g} nats per row", large
-    rates = found["rate_divergence_low"]
+    rates = values["rate_divergence_low"]
     yield f"the rate of one unit alone costs {rates:.2g} nats per row", tuple(rates > limit for limit in RATES)
 
 
-def _of_modes(found: Mapping[str, float]) -> Iterator[Graded]:
-    """Yield what speaks against the modes."""
-    for name, words in MODES.items() if "held_out" in found else ():
-        low = found[f"{name}_low"]
+def _of_modes(values: Mapping[str, float]) -> Iterator[Graded]:
+    for name, words in MODES.items() if "held_out" in values else ():
+        low = values[f"{name}_low"]
         yield words.format(low), tuple(low > limit for limit in SHARES)
 
 
-def _remarks(found: Mapping[str, float]) -> Iterator[str]:
-    accuracy = found["accuracy"]
+def _remarks(values: Mapping[str, float]) -> Iterator[str]:
+    accuracy = values["accuracy"]
     if accuracy > UNLIKE:
         yield f"underfitted: samples are told from rows with an accuracy of {accuracy:.2f}"
-    if found.get("test_accuracy", accuracy) - accuracy > COPIED:
-        yield f"overfitted: accuracy {accuracy:.2f} beside training rows, {found['test_accuracy']:.2f} beside test rows"
+    if (held_out := values.get("test_accuracy", accuracy)) - accuracy > COPIED:
+        yield f"overfitted: accuracy {accuracy:.2f} beside training rows, {held_out:.2f} beside test rows"

@@ -54,7 +54,8 @@ def binary_states(values: Any, what: str, axes: int | None = None, units: int | 
     """
     states = _real_array(values, what, BINARY)
     if not states.ndim or axes not in (None, states.ndim):
-        _refuse(what, f"shape {states.shape} of {states.dtype}", BINARY)
+        shape = BINARY if axes == 2 else f"0 and 1 in {axes} axes, (replicas, rows, units)"
+        _refuse(what, f"shape {states.shape} of {states.dtype}", shape)
     _check_width(states, what, units)
     if states.dtype == bool or (states.dtype == np.uint8 and (not states.size or int(states.max()) <= 1)):
         return contiguous(states, np.uint8)

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a figure or a table shows, as plain data: ``figures/KEY.json`` and ``tables/KEY.json``.
 
-A spec computes it from results. The page reads these files and nothing else of a figure, so that a figure of any kind
-is interactive there.
+A spec computes it from results. Pictures are drawn from these files, and the page reads them and nothing else of a
+figure, so that a figure of any kind is interactive there.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, model_validator
 
 from rbmbench.base.settings import Settings
+from rbmbench.config.parts import Printed
 
-VERSION = 1
+VERSION = 2
 
 Numbers = tuple[FiniteFloat | None, ...]
 Words = tuple[str, ...]
@@ -39,6 +40,11 @@ class Series(Settings):
     high: Numbers = ()
     trials: int | None = None
     singles: tuple[Numbers, ...] = Field(default=(), description="single trials at the same x")
+    place: int = Field(default=0, description="place of its metric in the panel; those after the first are thin")
+    median: Numbers = ()
+    estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
+    estimate_high: Numbers = ()
+    paths: tuple[Numbers, ...] = Field(default=(), description="single trials that pictures show")
     run: str = Field(default="", description="id of the run behind it")
     seconds: FiniteFloat | None = Field(
         default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
@@ -47,13 +53,13 @@ class Series(Settings):
         default=(), description="by stage, up to the first without a fixed number of them"
     )
 
-
-class PrintedValue(Settings):
-    """A number that the paper prints of what a panel shows."""
-
-    label: str
-    value: FiniteFloat
-    at: FiniteFloat | None = Field(default=None, description="its x; null: a horizontal line")
+    @model_validator(mode="after")
+    def _values_are_at_x(self) -> Self:
+        estimates = self.estimate_low, self.estimate_high
+        for values in (self.mean, self.low, self.high, self.median, *estimates, *self.singles, *self.paths):
+            if len(values) not in (0, len(self.x)):
+                raise ValueError(f"{self.key}: must have {len(self.x)} values, one for each x, got {len(values)}")
+        return self
 
 
 class Line(Settings):
@@ -61,29 +67,93 @@ class Line(Settings):
 
     title: str
     value: FiniteFloat
+    look: Literal["maximum", "true_model", "training_set"] = "maximum"
+
+
+class Mark(Settings):
+    """A point of a curve: a dot, or a vertical line where it has no height."""
+
+    key: str = Field(description="that of the curve")
+    at: FiniteFloat
+    height: FiniteFloat | None = None
+
+
+class Bars(Settings):
+    """A histogram."""
+
+    key: str
+    edges: tuple[FiniteFloat, ...]
+    heights: tuple[FiniteFloat, ...]
+
+
+class Entry(Settings):
+    """An entry of a legend."""
+
+    label: str
+    key: str = Field(default="", description="that of its curves")
+    color: str | None = Field(default=None, description="of the curves; null: by their key")
+    dash: str | None = Field(default=None, description="of the curves; null: by their key")
+    look: Literal["", "second", "third", "maximum", "true_model", "training_set", "upright", "printed"] = Field(
+        default="", description="of what is no curve of one key"
+    )
+
+
+class Legend(Settings):
+    """The legend below all panels."""
+
+    entries: tuple[Entry, ...] = ()
+    title: str = ""
+    columns: int | None = Field(default=None, description="on a page; null: as many as there is room for")
+    handle: float = Field(default=3.2, description="length of the lines, in units of the size of letters")
+
+
+class Layout(Settings):
+    """How panels are laid out in a picture."""
+
+    columns: int = Field(default=3, ge=1, le=4, description="panels side by side on a page, at most")
+    narrow: int = Field(default=1, ge=1, description="panels side by side in a column of a journal, at most")
+    row: FiniteFloat = Field(default=2.55, description="height of a row, inches")
+    head: tuple[FiniteFloat, FiniteFloat] = Field(
+        default=(1.0, 0.5), description="height of all else, inches, with and without a title"
+    )
+    widths: tuple[FiniteFloat, ...] = Field(default=(), description="ratios of the columns; empty: equal")
+    shares_y: bool = Field(default=False, description="whether all panels have one vertical axis")
+    shade: FiniteFloat = Field(default=0.13, description="opacity of bands")
 
 
 class Axis(Settings):
     """An axis of a panel."""
 
     title: str
+    label: str = Field(default="", description="what pictures say in place of the title")
+    unit: str = Field(default="", description="below the label")
     log: bool = False
     range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="null: that of the curves")
     ticks: Words = Field(default=(), description="labels of the places 0, 1, ...; empty: numbers")
+    places: tuple[FiniteFloat, ...] = Field(default=(), description="the numbers at ticks; empty: any")
 
 
 class ChartPanel(Settings):
-    """One panel of curves."""
+    """One panel of curves, or of bars."""
 
     name: str
     title: str
     x: Axis
     y: Axis
-    series: tuple[Series, ...]
+    series: tuple[Series, ...] = ()
+    drawn_as: Literal["lines", "steps", "points", "cells"] = Field(
+        default="lines", description="how pictures show the curves; points and cells: one row for each tick of x"
+    )
+    bars: tuple[Bars, ...] = ()
     lines: tuple[Line, ...] = ()
-    printed: tuple[PrintedValue, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    printed: tuple[Printed, ...] = Field(default=(), description="at x, in the unit of the axis")
     rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
     epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
+    heading: Words = Field(default=(), description="words above the panel in pictures; empty: name and title")
+    notes: Words = Field(default=(), description="differences from the published panel, the most important first")
+    group: str = Field(default="", description="panels of one group have rows of their own")
+    legend: tuple[Entry, ...] = Field(default=(), description="legend of the panel, where it has its own")
 
 
 class Image(Settings):
@@ -93,6 +163,7 @@ class Image(Settings):
     label: str
     name: str = Field(description="what it is, such as filters")
     words: str = Field(default="", description="what is written below it")
+    heading: str = Field(default="", description="words above it in pictures")
     iteration: int | None = Field(default=None, description="iteration of training; null: there is one image only")
     address: str = Field(pattern="^data:image/")
 
@@ -100,7 +171,7 @@ class Image(Settings):
 class Shown(Settings):
     """What figures and tables have in common."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     key: str = ""
     paper: str = ""
     title: str = ""
@@ -112,7 +183,10 @@ class Shown(Settings):
 class Chart(Shown):
     """What a figure shows."""
 
+    heading: Words = Field(default=(), description="lines above all panels in pictures; empty: title and differences")
     caption: str = ""
+    layout: Layout = Layout()
+    legend: Legend = Legend()
     panels: tuple[ChartPanel, ...] = ()
     images: tuple[Image, ...] = ()
     machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
@@ -123,6 +197,7 @@ class TablePart(Settings):
 
     caption: str
     columns: Words
+    groups: Words = Field(default=(), description="what the name of each column begins with; empty: nothing")
     words: int
     lines: tuple[Words, ...]
     published: dict[int, int] = Field(
@@ -133,5 +208,6 @@ class TablePart(Settings):
 class Table(Shown):
     """What a table shows."""
 
+    heading: str = ""
     parts: tuple[TablePart, ...] = ()
     notes: Words = ()

@@ -16,23 +16,13 @@ from pydantic import Field
 
 from rbmbench import datasets, estimators, samplers, updates
 from rbmbench.base.metrics import ANNEALED
-from rbmbench.base.settings import (
-    AnnealingSettings,
-    Choice,
-    EstimateSettings,
-    GroundTruthSettings,
-    Settings,
-)
+from rbmbench.base.settings import AnnealingSettings, Choice, EstimateSettings, GroundTruthSettings, Settings
 
 if TYPE_CHECKING:
     from rbmbench.planning.jobs import Job, Output
     from rbmbench.planning.runs import Planner
 
-PREFIXES = {
-    AnnealingSettings: "annealing.",
-    EstimateSettings: "estimate.",
-    GroundTruthSettings: "ground_truth.",
-}
+PREFIXES = {AnnealingSettings: "annealing.", EstimateSettings: "estimate.", GroundTruthSettings: "ground_truth."}
 """What begins the names of settings of measurements, which would be taken for those of training."""
 REGISTRIES = {
     "data": datasets.REGISTRY,
@@ -45,6 +35,8 @@ NOT_COMPARED = {
     # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.
     *("evaluate_every", "evaluate_at", "evaluate_at_products", "validation_likelihood", "test_likelihood"),
     *("points", "shown"),
+    # Of the error of log Z, which is in captions and intervals.
+    *("spacing", "bracket"),
 }
 ENDS = {"iterations", "samples"}
 """Budgets that say where a curve ends: with more than the paper's, claims are about another place."""
@@ -125,15 +117,14 @@ def differences(
     for panel, values in output.settings.items():
         if panel in published_output.settings:
             result += _changes(values, published_output.settings[panel], panel)
-    here, there = _parts(output, planner), _parts(published_output, reference)
-    for panel in there:
+    here, theirs = _parts(output, planner), _parts(published_output, reference)
+    for panel in theirs:
         if panel in here:
-            result += _of_panel(panel, here[panel], there[panel], labels)
+            result += _of_panel(panel, here[panel], theirs[panel], labels)
     return tuple(result)
 
 
 def _part(is_new: bool, words: str, **named: str) -> Difference:
-    """Return the difference of a part that is added or left out."""
     kind = {"kind": "setting", "value": words} if is_new else {"kind": "budget", "published": words}
     return Difference(**named, **kind)
 
@@ -160,16 +151,16 @@ def _parts(output: Output, planner: Planner) -> dict[str, Settled]:
     return result
 
 
-def _of_panel(panel: str, here: Settled, there: Settled, labels: Mapping[str, str]) -> Iterator[Difference]:
+def _of_panel(panel: str, here: Settled, published: Settled, labels: Mapping[str, str]) -> Iterator[Difference]:
     """Yield the differences of a panel; those of all its algorithms once."""
-    common = [name for name in there if name in here]
-    for name in dict.fromkeys((*there, *here)):
+    common = [name for name in published if name in here]
+    for name in dict.fromkeys((*published, *here)):
         if name not in common:
             label = labels.get(name, name)
             yield _part(name in here, label, panel=panel, algorithm=name, label=label, setting="algorithm")
     changes: dict[str, tuple[Difference, dict[str, None]]] = {}
     for name in common:
-        ours, theirs, counted = here[name], there[name], "rates" if panel else "jobs"
+        ours, theirs, counted = here[name], published[name], "rates" if panel else "jobs"
         pairs = [({counted: sorted(ours)}, {counted: sorted(theirs)})]
         pairs += [(ours[variant], theirs[variant]) for variant in theirs if variant in ours]
         for change in (change for pair in pairs for change in _changes(*pair, panel)):
@@ -179,9 +170,8 @@ def _of_panel(panel: str, here: Settled, there: Settled, labels: Mapping[str, st
         yield from (change.model_copy(update=update) for update in ([{}] if len(names) == len(common) else named))
 
 
-def _changes(here: Mapping[str, Any], there: Mapping[str, Any], panel: str) -> list[Difference]:
-    """Return the settings that differ, but for those of a part that is another one altogether."""
-    pairs = {name: (here.get(name), there.get(name)) for name in dict.fromkeys((*here, *there))}
+def _changes(here: Mapping[str, Any], published: Mapping[str, Any], panel: str) -> list[Difference]:
+    pairs = {name: (here.get(name), published.get(name)) for name in dict.fromkeys((*here, *published))}
     if here.get(TEMPERING):
         pairs = {name: pair for name, pair in pairs.items() if not name.startswith(OF_LOG_PARTITION)}
     changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -212,8 +202,8 @@ def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
         if name == "schedule":
             *earlier, last = value
             yield "iterations", last.until
-            for part in ("rate", "estimator", "update"):
-                yield from _walked(part, getattr(last, part))
+            for field in ("rate", "estimator", "update"):
+                yield from _walked(field, getattr(last, field))
             yield from _walked("stages", {str(number): stage for number, stage in enumerate(earlier, start=1)})
         elif name not in NOT_COMPARED:
             named = isinstance(value, dict) and algorithm in value
@@ -229,12 +219,12 @@ def _walked(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         inner |= {"grid": value.grid} if getattr(value, "grid", None) else {}
     elif isinstance(value, Settings):
         yield name, True
-        inner = {part: getattr(value, part) for part in type(value).model_fields}
+        inner = {field: getattr(value, field) for field in type(value).model_fields}
     elif isinstance(value, dict):
         yield name, True
         inner = value
     else:
         yield name, list(value) if isinstance(value, tuple) else value
         return
-    for part, inner_value in inner.items():
-        yield from _walked(f"{name}.{part}", inner_value)
+    for field, inner_value in inner.items():
+        yield from _walked(f"{name}.{field}", inner_value)

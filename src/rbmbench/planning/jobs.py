@@ -150,7 +150,9 @@ class Plan:
             keys.update(known[target])
         kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
         parts = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
-        return replace(self, **{name: {id: part[id] for id in part if id in kept} for name, part in parts.items()})
+        return replace(
+            self, **{name: {id: entries[id] for id in entries if id in kept} for name, entries in parts.items()}
+        )
 
 
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
@@ -166,9 +168,9 @@ def title_of_data(entry: DataEntry) -> str:
     return data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
 
 
-def derived_seed(seed: int, *purpose: Any) -> int:
+def derived_seed(seed: int, *purpose: object) -> int:
     """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
-    text = "/".join(str(part) for part in (seed, *purpose))
+    text = "/".join(str(word) for word in (seed, *purpose))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 

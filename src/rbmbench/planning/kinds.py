@@ -39,7 +39,7 @@ class Kind(Settings):
     def parts(self) -> Mapping[str, Any]:
         """Its panels, contests or rows, by name in words: "panel a", "row mnist_16"."""
         parts = {what: getattr(self, f"{what}s", {}) for what in ("panel", "contest", "row")}
-        return {f"{what} {name}": part for what, of_kind in parts.items() for name, part in of_kind.items()}
+        return {f"{what} {name}": value for what, of_kind in parts.items() for name, value in of_kind.items()}
 
     def check(self, checks: Checks, location: tuple) -> None:
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""

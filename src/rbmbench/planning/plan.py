@@ -36,17 +36,12 @@ def plan(configuration: Configuration) -> Plan:
         for name, table in paper.tables.items():
             numbers = {"published": printed.get(name, {})}
             result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers)
-    _check_lengths(result)
-    return result
-
-
-def _check_lengths(result: Plan) -> None:
-    """Refuse settings that are too long for the command of a job."""
     texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs.values()]
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
     for what, text in texts:
         if len(text) > MOST_BYTES:
             raise SettingsError(f"{what}: found {len(text)} bytes as JSON; allowed: at most {MOST_BYTES}")
+    return result
 
 
 def _planned(
@@ -59,7 +54,7 @@ def _planned(
         of_paper = (published.paper.figures | published.paper.tables).get(name)
         alike = of_paper is not None and of_paper.kind == item.kind
         reference = (of_paper, of_paper.plan(published, key), published) if alike else None
-        different = [one.model_dump() for one in differences(item, output, planner, reference)]
+        different = [difference.model_dump() for difference in differences(item, output, planner, reference)]
     values = output.spec.model_dump(mode="json") | {"differences": different} | (printed or {})
     where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
     return replace(output, spec=parse(type(output.spec), values, where))

@@ -45,7 +45,7 @@ class Planner:
         of_kind = {"title": what.title, "kind": what.kind, "reading": what.reading}
         return {"key": key, "paper": self.paper.key, "scale": self.plan.scale} | of_kind
 
-    def seed(self, *purpose: Any) -> int:
+    def seed(self, *purpose: object) -> int:
         """Return the seed for one purpose, derived from the paper's."""
         return derived_seed(self.paper.defaults.seed, *purpose)
 
@@ -55,11 +55,11 @@ class Planner:
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
         Algorithms that train alike share a run, which has the name of the first one.
         """
-        entry, defaults, asked = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
+        entry, defaults, recipe = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
         shared += ("validation_likelihood", "test_likelihood")
         of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
-        of_panel |= {"initial": asked.initial} if asked.initial else {}
+        of_panel |= {"initial": recipe.initial} if recipe.initial else {}
         budget = ("products", "evaluate_at_products")
         of_panel |= {name: value for name in budget if (value := getattr(panel, name)) is not None}
         settings = RunSettings(
@@ -67,7 +67,7 @@ class Planner:
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,
-            schedule=schedule_of(asked, panel),
+            schedule=schedule_of(recipe, panel),
             trials=trials or panel.trials or defaults.trials,
             seed=self.seed("train", panel.data, panel.hidden),
         )
@@ -75,7 +75,7 @@ class Planner:
         first_name = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
         identity = self.plan.run_ids.setdefault((panel.data, digest), first_name)
         rates = "/".join(dict.fromkeys(f"{stage.rate:g}" for stage in settings.schedule))
-        title = f"{asked.label}, {self.trained_on(panel)}, rate {rates}"
+        title = f"{recipe.label}, {self.trained_on(panel)}, rate {rates}"
         return self.plan.add(Job(identity, "train", settings, panel.data, title=title))
 
     def trained_on(self, panel: Panel) -> str:

@@ -8,8 +8,8 @@ are not found there, to the folder that holds ``results``, so that a notebook op
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,13 +20,13 @@ from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
+from rbmbench.io.layout import META
 from rbmbench.io.results import read_json
-from rbmbench.planning.chart import Chart
+from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.differences import Difference
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 KEY_WITHIN_PAPER = re.compile(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$")
@@ -52,6 +52,12 @@ class RunFolder(Curve):
 
     algorithm: str
     label: str
+    folder: str
+
+
+class Folder(Spec):
+    """The folder of a measurement."""
+
     folder: str
 
 
@@ -148,8 +154,16 @@ class Shown(Spec):
     @property
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        parts = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
-        return f", without {', '.join(f'{part.setting} {part.panel}' for part in parts)}" if parts else ""
+        parts = [
+            difference
+            for difference in self.differences
+            if difference.is_part and not difference.algorithm and difference.value is None
+        ]
+        return (
+            f", without {', '.join(f'{difference.setting} {difference.panel}' for difference in parts)}"
+            if parts
+            else ""
+        )
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
         """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
@@ -169,28 +183,32 @@ class Shown(Spec):
         """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
         return number_of(self.key)
 
+    def sources(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the files that `read` reads, by their folder; folders with a meta are results."""
+        raise NotImplementedError
+
     def files(self) -> list[str]:
         """Return the files that `read` reads, each once."""
-        raise NotImplementedError
+        return [f"{folder}/{name}" for folder, names in self.sources().items() for name in names]
 
     def folders(self) -> list[str]:
         """Return the folders of all results that it rests on, each once."""
-        raise NotImplementedError
+        return [folder for folder, names in self.sources().items() if META in names]
 
     def read(self) -> Any:
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
-    def numbers(self, found: Any) -> pd.DataFrame:
-        """Return the numbers that are shown, as its CSV holds them; ``found`` is what `read` returns."""
+    def numbers(self, results: Any) -> pd.DataFrame:
+        """Return the numbers that are shown, as its CSV holds them; ``results`` is what `read` returns."""
         raise NotImplementedError
 
-    def evidence(self, found: Any, name: str, **options: Any) -> Any:
+    def evidence(self, results: Any, name: str, **options: Any) -> Any:
         """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
         ----------
-        found
+        results
             What `read` returns.
         name : str
             Without the name of the figure or table: "a.cd_1" for ``fig1.a.cd_1``.
@@ -215,74 +233,23 @@ def paper_of(key: str) -> str:
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
-    @property
-    def drawn_from_numbers(self) -> bool:
-        """Whether it can be drawn from kept numbers and facts; kinds of pictures with more in them have only `draw`."""
-        return type(self).picture is not FigureSpec.picture
+    def chart(self, results: Any) -> Chart:
+        """Return all that the figure shows, from what `read` returns; see `rbmbench.planning.chart`.
 
-    def facts(self, found: Any) -> dict[str, Any]:
-        """Return what picture and caption need beside the `numbers`, as JSON."""
-        return {}
-
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure, from `numbers` or its CSV, and `facts`; nothing is read.
-
-        ``sheet`` is a `rbmbench.reporting.style.Sheet`; None for a page.
+        Its picture is drawn from the chart alone, and so is the page.
         """
         raise NotImplementedError
 
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-        """Return the caption, which says how it differs from the paper's; arguments as those of `picture`."""
-        raise NotImplementedError
-
-    def chart(self, found: Any) -> Chart:
-        """Return curves and images as data, from what `read` returns; see `rbmbench.planning.chart`.
-
-        The page draws it; a kind without `picture` and `draw` has a picture of it, too.
-        """
-        return Chart()
-
-    def draw(self, found: Any, sheet: Any = None) -> Figure:
-        """Return the figure, drawn from what `read` returns; nothing else is read."""
-        return self.picture(self.numbers(found), self.facts(found), sheet)
-
-    def caption(self, found: Any) -> str:
+    def caption(self, results: Any) -> str:
         """Return the caption of the figure, which says how it differs from the paper's."""
-        return self.words(self.numbers(found), self.facts(found))
-
-
-@dataclass(frozen=True)
-class TextPart:
-    """One table of text cells; its first ``words`` columns are words, the others numbers.
-
-    ``published`` has the column of the published numbers by that of the measured ones, as they are in `flat`.
-    """
-
-    caption: str
-    cells: pd.DataFrame
-    words: int
-    published: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def flat(self) -> pd.DataFrame:
-        """The cells, with column names of several levels joined."""
-        names = [" ".join(filter(None, name)) if isinstance(name, tuple) else name for name in self.cells.columns]
-        return self.cells.set_axis(names, axis=1)
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table for people: one or more parts, and notes."""
-
-    parts: tuple[TextPart, ...]
-    notes: tuple[str, ...] = ()
+        raise NotImplementedError
 
 
 class TableSpec(Shown):
     """Base of the specs of tables."""
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
-        """Return the table for people; ``numbers`` are those that `numbers` returns or its CSV holds."""
+    def table(self, numbers: pd.DataFrame) -> Table:
+        """Return the table for people; ``numbers`` are those that `numbers` returns."""
         raise NotImplementedError
 
 
@@ -307,7 +274,7 @@ def read_specs(path: str | PathLike) -> dict[str, Any]:
     return specs
 
 
-def parse_spec(values: Any, where: str) -> Any:
+def parse_spec(values: object, where: str) -> Any:
     """Return plain data as the spec of its kind.
 
     `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
@@ -322,14 +289,13 @@ def parse_spec(values: Any, where: str) -> Any:
 
 def read_spec(path: str | PathLike) -> Any:
     """Return the spec of a figure or a table from ``results/SCALE/specs/KEY.json``; see `read_values` for errors."""
-    return parse_spec(rooted(read_values(path), Path(path)), str(path))
+    return parse_spec(rooted(read_json(path), Path(path)), str(path))
 
 
 def rooted(values: Any, path: Path) -> Any:
     """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
     where = path.resolve()
     root = where.parents[min(3, len(where.parents) - 1)]
-
     return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
 
 
@@ -337,7 +303,7 @@ def with_places(values: Any, change: Callable[[str], str]) -> Any:
     """Return the plain data of a spec with all names of folders and files changed."""
     if isinstance(values, dict):
         return {
-            key: change(one) if key in PLACES and isinstance(one, str) else with_places(one, change)
-            for key, one in values.items()
+            key: change(value) if key in PLACES and isinstance(value, str) else with_places(value, change)
+            for key, value in values.items()
         }
-    return [with_places(one, change) for one in values] if isinstance(values, list) else values
+    return [with_places(value, change) for value in values] if isinstance(values, list) else values

@@ -3,24 +3,38 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from json import dumps
 from os import PathLike
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rbmbench import estimators, updates
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
-from rbmbench.planning.chart import Chart, Numbers, Series, Shown, StepsPerIteration, Table, TablePart
-from rbmbench.planning.specs import FigureSpec, TableSpec, TextTable
+from rbmbench.planning.chart import (
+    VERSION,
+    Chart,
+    Entry,
+    Numbers,
+    Printed,
+    Series,
+    Shown,
+    StepsPerIteration,
+    Table,
+)
+from rbmbench.planning.specs import FigureSpec, TableSpec
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.frames import RunData, machine_of, training_seconds
 from rbmbench.reporting.words import summarised
 
-DIGITS = 12
+DIGITS, EVERY_DIGIT = 12, 17
+LETTERS = 100
+"""Of a line of a title."""
 
 
 def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
@@ -28,11 +42,15 @@ def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
     return tuple(float(f"{value:.{digits}g}") if abs(value) < float("inf") else None for value in values)
 
 
-def curve(key: str, label: str, frame: pd.DataFrame, **more: Any) -> Series:
-    """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known."""
-    values = {name: numbers(frame[name]) for name in ("mean", "low", "high") if name in frame}
+def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **more: Any) -> Series:
+    """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known.
+
+    ``digits`` are those of all numbers, by default `DIGITS` of the values, and all of x.
+    """
+    values = {name: numbers(frame[name], digits or DIGITS) for name in ("mean", "low", "high") if name in frame}
     trials = {"trials": int(frame["trials"].max())} if "trials" in frame else {}
-    return Series(key=key, label=label, x=tuple(frame.index.astype(float)), **values, **trials, **more)
+    x = numbers(frame.index.astype(float), digits or EVERY_DIGIT)
+    return Series(key=key, label=label, x=x, **values, **trials, **more)
 
 
 def of_run(run: RunData) -> dict[str, Any]:
@@ -44,7 +62,7 @@ def of_run(run: RunData) -> dict[str, Any]:
     return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": _steps(schedule)}
 
 
-def is_trained(meta: Mapping[str, Any]) -> bool:
+def is_trained(meta: Meta) -> bool:
     """Return whether a meta is that of a run, or of its evaluation."""
     return "training_seconds" in (meta.get("wall") or {})
 
@@ -77,58 +95,64 @@ def described(shown: Shown, spec: Any, **more: Any) -> Any:
     return shown.model_copy(update=words | more)
 
 
-def chart_of(spec: FigureSpec, found: Any) -> Chart:
-    """Return what a figure shows; ``found`` is what its spec has read."""
-    return described(spec.chart(found), spec, caption=spec.caption(found))
+def chart_of(spec: FigureSpec, results: Any) -> Chart:
+    """Return what a figure shows; ``results`` is what its spec has read."""
+    chart = described(spec.chart(results), spec, caption=spec.caption(results))
+    lines = [part for line in (spec.which, *chart.differences) for part in wrap(line, LETTERS)]
+    return chart if chart.heading else chart.model_copy(update={"heading": (spec.title, *lines)})
 
 
-def picture_of(spec: FigureSpec, found: Any, chart: Chart, *sheet: style.Sheet) -> Figure:
-    """Return the picture of a figure: that of its kind or, where its kind has none, of its chart."""
+def printed_entries(printed: Iterable[Printed]) -> list[Entry]:
+    """Return the entries of a legend for values of the paper."""
+    labels = dict.fromkeys(f"printed in the paper: {value.label}, {value.value:g}" for value in printed)
+    return [Entry(label=label, look="printed") for label in labels]
+
+
+def table_of(spec: TableSpec, numbers: pd.DataFrame) -> Table:
+    """Return what a table shows, from its numbers."""
+    return described(spec.table(numbers), spec, heading=f"{spec.origin}{spec.lacks}: {spec.title}")
+
+
+def write_figure(spec: FigureSpec, results: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
+    """Write all files of a figure: chart, numbers, caption, and pictures by their ending."""
+    chart = chart_of(spec, results)
+    write(chart, json)
+    text_tables.write_csv(spec.numbers(results), csv)
+    write_pictures(chart, md=md, **pictures)
+
+
+def write_pictures(chart: Chart, sheet: style.Sheet = style.PAGE, *, md: str, **pictures: str) -> bool:
+    """Write the caption of a chart, and pictures by their ending; return False if its images were not kept."""
     from rbmbench.reporting.drawing import draw_chart
 
-    if type(spec).draw is not FigureSpec.draw or spec.drawn_from_numbers:
-        return spec.draw(found, *sheet)
-    return draw_chart(chart, spec.which, *sheet)
-
-
-def table_of(spec: TableSpec, layout: TextTable) -> Table:
-    """Return what a table shows, from its text."""
-    parts = []
-    for part in layout.parts:
-        columns = [str(name) for name in part.flat.columns]
-        published = {columns.index(own): columns.index(other) for own, other in part.published.items()}
-        lines = tuple(tuple(map(str, line)) for line in part.flat.to_numpy().tolist())
-        named = {"caption": part.caption, "columns": columns, "words": part.words}
-        parts.append(TablePart(**named, lines=lines, published=published))
-    return described(Table(parts=tuple(parts), notes=layout.notes), spec)
-
-
-def write_figure(spec: FigureSpec, found: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
-    """Write all files of a figure: chart, numbers, caption, and pictures by their ending."""
-    chart = chart_of(spec, found)
-    write(chart, json)
-    text_tables.write_csv(spec.numbers(found), csv)
     text_tables.write_text(chart.caption, md)
-    picture = picture_of(spec, found, chart)
+    if not chart.panels and not chart.images:
+        return False
+    picture = draw_chart(chart, sheet)
     for path in pictures.values():
         style.save(picture, path)
+    return True
 
 
 def write_table(spec: TableSpec, values: pd.DataFrame, *, json: str, csv: str, md: str, tex: str) -> None:
     """Write all files of a table."""
-    layout = spec.layout(values)
-    write(table_of(spec, layout), json)
+    table = table_of(spec, values)
+    write(table, json)
     text_tables.write_csv(values, csv)
-    text_tables.write_markdown(spec, layout, md)
-    text_tables.write_tex(spec, layout, tex)
+    text_tables.write_markdown(table, md)
+    text_tables.write_tex(table, tex)
 
 
 def write(shown: Shown, path: str | PathLike) -> None:
     """Write a chart or a table as JSON."""
+    values = {"version": VERSION} | shown.model_dump(mode="json", exclude_defaults=True)
     with replaced(path) as temporary:
-        temporary.write_text(shown.model_dump_json(exclude_defaults=True) + "\n", encoding="utf-8")
+        temporary.write_text(dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def read(kind: type[Shown], path: str | PathLike) -> Any:
     """Return a `Chart` or a `Table` from its file; `ResultsError` or `SettingsError` if it is missing or damaged."""
-    return parse(kind, read_json(path), str(path))
+    values = read_json(path)
+    if isinstance(values, dict) and (version := values.get("version", 1)) != VERSION:
+        raise ResultsError(f"{path}: version must be {VERSION}, got {version}; make the figure or table again")
+    return parse(kind, values, str(path))

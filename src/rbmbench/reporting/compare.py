@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Own methods in a kept arena: its figures and table again, with runs of another folder beside the kept ones."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError, SettingsError
-from rbmbench.io.layout import KEPT_ARENA, Layout
+from rbmbench.io.layout import FIGURE_ENDINGS, KEPT_ARENA, TABLE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
-from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
-from rbmbench.reporting import text_tables
+from rbmbench.planning.specs import FigureSpec, read_spec
+from rbmbench.reporting import charts
 from rbmbench.reporting.contests import COLUMNS
-from rbmbench.reporting.redraw import save_figure, save_table
 
 ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
 """What a contest must share with the kept one of its name."""
@@ -43,20 +41,31 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
     SettingsError
         If contests differ, or an algorithm has a key that the kept arena has.
     """
-    own, theirs = _curves_of(folder), _curves_of(kept)
-    _check_alike(own, theirs, f"{folder}")
-    found, added = own.read(), {}
-    commits = found.groupby("algorithm")["commit"].first()
-    for contest in own.model_dump(mode="json")["contests"]:
-        for entry in contest["entries"]:
-            entry["label"] += f" (own, {commits[entry['algorithm']]})"
-        added[contest["name"]] = contest["entries"]
-    labels = {entry["algorithm"]: entry["label"] for entries in added.values() for entry in entries}
+    (own, _), (theirs, specs) = _arena_in(folder), _arena_in(kept)
     curves = results(theirs.paper, kept)
-    _check_trials(found, curves, f"{folder}")
-    curves = pd.concat([curves, found.assign(label=found["algorithm"].map(labels))], ignore_index=True)
+    added = own.read()
+    _check_alike(own, theirs, added, curves, f"{folder}")
+    commits = added.groupby("algorithm")["commit"].first()
+    labels = {key: f"{label} (own, {commits[key]})" for key, label in own.labels.items()}
+    curves = pd.concat([curves, added.assign(label=added["algorithm"].map(labels))], ignore_index=True)
+    entries = {
+        contest.name: [entry.model_copy(update={"label": labels[entry.algorithm]}) for entry in contest.entries]
+        for contest in own.contests
+    }
     target = Layout(str(out))
-    return [_shown(spec, added, curves, target) for spec in _arenas(kept)]
+    for spec in specs:
+        contests = [
+            contest.model_copy(update={"entries": (*contest.entries, *entries.get(contest.name, ()))})
+            for contest in spec.contests
+        ]
+        both = spec.model_copy(update={"contests": tuple(contests)})
+        if isinstance(both, FigureSpec):
+            files = {ending: target.figure(both.key, ending) for ending in FIGURE_ENDINGS}
+            charts.write_figure(both, curves, csv=target.numbers(both.key), **files)
+        else:
+            files = {ending: target.table(both.key, ending) for ending in TABLE_ENDINGS}
+            charts.write_table(both, both.numbers(curves), **files)
+    return [spec.key for spec in specs]
 
 
 def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
@@ -79,58 +88,35 @@ def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
     ResultsError
         If the folder has no curves of that study.
     """
-    spec = _curves_of(folder, study)
+    spec, _ = _arena_in(folder, study)
     return read_csv(numbers_file(Layout(str(folder)), spec.key), COLUMNS)
 
 
-def _arenas(folder: str | Path) -> Iterator[Any]:
-    """Yield the specs of a folder that show contests."""
-    for file in sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json")):
-        values = read_json(file)
-        if isinstance(values, dict) and "contests" in values:
-            yield parse_spec(values, str(file)) if "facts" in values else read_spec(file)
-
-
-def _curves_of(folder: str | Path, study: str = "arena") -> Any:
-    """Return the spec of the anytime curves of a study in a folder."""
-    for spec in _arenas(folder):
+def _arena_in(folder: str | Path, study: str = "arena") -> tuple[Any, list[Any]]:
+    """Return the spec of the anytime curves of a study in a folder, and those of all that shows contests."""
+    files = sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json"))
+    values = {file: read_json(file) for file in files}
+    specs = [read_spec(file) for file in files if isinstance(values[file], dict) and "contests" in values[file]]
+    for spec in specs:
         if spec.kind == "arena_curves" and spec.paper == study:
-            return spec
+            return spec, specs
     raise ResultsError(f"{folder}: found no curves of {study!r}; `snakemake {study}` makes those of the arena")
 
 
-def _check_alike(own: Any, kept: Any, where: str) -> None:
+def _check_alike(own: Any, kept: Any, added: pd.DataFrame, curves: pd.DataFrame, where: str) -> None:
+    """Refuse other contests, keys that are taken, and other trials, for ranks are those of the algorithms in one."""
     known = {contest.name: contest for contest in kept.contests}
     for contest in own.contests:
         if contest.name not in known:
             raise SettingsError(f"{where}: contest {contest.name!r}; the kept arena has {', '.join(known)}")
-        for name in ALIKE:
-            found, allowed = getattr(contest, name), getattr(known[contest.name], name)
+        pairs = {name: (getattr(contest, name), getattr(known[contest.name], name)) for name in ALIKE}
+        for name, (found, allowed) in pairs.items():
             if found != allowed:
                 raise SettingsError(f"{where}: contest {contest.name!r}: {name}: found {found}; allowed: {allowed}")
     if shared := sorted(own.labels.keys() & kept.labels.keys()):
         raise SettingsError(f"{where}: algorithm {shared[0]!r} is in the kept arena, too; give yours another key")
-
-
-def _check_trials(own: pd.DataFrame, kept: pd.DataFrame, where: str) -> None:
-    """Refuse trials other than the kept ones, for ranks are those of the algorithms in one trial."""
-    for contest, found in own.groupby("contest")["trial"]:
-        allowed = set(kept.loc[kept["contest"] == contest, "trial"])
-        if set(found) != allowed:
-            text = f"found {found.nunique()} trials; allowed: those of the kept arena, {len(allowed)}"
-            raise SettingsError(f"{where}: contest {contest!r}: {text}")
-
-
-def _shown(spec: Any, added: dict[str, list], curves: pd.DataFrame, target: Layout) -> str:
-    """Write a figure or table with further entries, and return its key."""
-    values = spec.model_dump(mode="json")
-    for contest in values["contests"]:
-        contest["entries"] += added.get(contest["name"], [])
-    both = parse_spec(values, spec.key)
-    numbers = both.numbers(curves)
-    if isinstance(both, FigureSpec):
-        save_figure(both.picture(numbers, {}), both.words(numbers, {}), target, both.key)
-        text_tables.write_csv(numbers, target.numbers(both.key))
-    else:
-        save_table(both, numbers, target)
-    return both.key
+    trials = {name: set(of_contest) for name, of_contest in curves.groupby("contest")["trial"]}
+    for name, of_contest in added.groupby("contest")["trial"]:
+        if set(of_contest) != trials[name]:
+            text = f"found {of_contest.nunique()} trials; allowed: those of the kept arena, {len(trials[name])}"
+            raise SettingsError(f"{where}: contest {name!r}: {text}")

@@ -36,6 +36,7 @@ WIDEST = 0.1
 """Share of a budget that two evaluations may be apart for a value between them."""
 ROUNDING = 1e-6
 """Relative difference of costs that are taken as equal: of seconds fewer decimals are kept."""
+OVERALL = "all contests"
 REFUSED, TOO_DEAR = "no evaluation near the budget", "needs more than the budget"
 """Why an algorithm has no value at a budget."""
 
@@ -290,6 +291,14 @@ def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
         overall = {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
         rows.append(overall | {"contests": ranks.index.unique("contest").size})
     return pd.DataFrame(rows)
+
+
+def final_ranks(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return `overall_ranks`, as contest `OVERALL`, and `contest_results`."""
+    labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
+    overall = overall_ranks(standings(curves)).assign(contest=OVERALL)
+    overall["label"] = overall["algorithm"].map(labels)
+    return pd.concat([overall, contest_results(curves)], ignore_index=True)
 
 
 def over_contests(values: pd.Series) -> Interval:

@@ -1,73 +1,474 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of charts of any kind: panels in rows, curves with bands, lines, and a legend."""
+"""Pictures of charts of any kind: panels of curves, bars and ranks, or images; nothing but the chart is drawn.
+
+Panels without a vertical range get one from their curves. Log-likelihoods summed over the training set have the mean
+per sample on the right.
+"""
 
 import base64
 import io
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
-from rbmbench.planning.chart import Chart, ChartPanel
-from rbmbench.reporting.style import PAGE, Sheet, finish_axes, page, styles, theme
+from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
+from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
+from rbmbench.reporting.style import (
+    BLUE,
+    PAGE,
+    VERMILLION,
+    Look,
+    Sheet,
+    finish_axes,
+    look_of,
+    page,
+    theme,
+    wrap_labels,
+)
+from rbmbench.reporting.words import count
 
-COLUMNS = 3
-LETTERS = 100
+MOST_IN_LEGEND = 6
+ROW_LETTERS = 104
+"""What a row of panels or of the legend has room for, in letters; a line's sample takes as much as 9."""
+LETTERS = {1: 110, 2: 64, 3: 38}
+TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
+"""Small letters, and those of a title, that fit above a panel, by the panels side by side."""
+SHORT_LABEL, IMAGE_LABEL = 24, 10
+"""Letters of a line of an axis label in a narrow figure, and beside an image."""
+NARROW = 3
+"""As many panels side by side leave each little room for words."""
+MOST_LINES = 4
+"""Of words above a panel, its title included; what has no room stands in the caption."""
+MOST_LABELS = 5
+"""Of an axis whose ticks have places, which do not touch."""
+MOST_INCHES = 8.6
+"""Height of all images on a page."""
+FURTHER = (
+    {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
+    {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
+)
+"""What the curves of a panel's second and third metric have in place of their algorithm's own look."""
+ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
+"""Of the bars of estimates."""
+MARK = {"linewidth": 0.9, "zorder": 1.2}
+"""What vertical lines have in place of the width of their algorithm's curve."""
+LOOKS = {
+    "second": {"color": "0.4"} | FURTHER[0],
+    "third": {"color": "0.4"} | FURTHER[1],
+    "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
+    "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
+    "training_set": {"color": "0.25", "linewidth": 1.0, "linestyle": (0, (6, 2))},
+    "upright": {"linestyle": "none", "marker": "|", "markersize": 11, "color": "0.25"},
+    "printed": {
+        "linestyle": "none",
+        "marker": "D",
+        "markersize": 5,
+        "markerfacecolor": "none",
+        "color": "0.15",
+        "markeredgewidth": 0.9,
+    },
+}
+"""Looks of what is no curve of an algorithm, by name."""
+POINTS = ((BLUE, "o", 0.12), (VERMILLION, "D", -0.12))
+"""Colour, marker and shift of the points of each series."""
 
 
-def draw_chart(chart: Chart, which: str, sheet: Sheet = PAGE) -> Figure:
-    """Return the picture of a chart; ``which`` is the line below its title, the figure in words."""
-    looks = styles(sorted({series.key for panel in chart.panels for series in panel.series}))
-    labels = {series.key: series.label for panel in chart.panels for series in panel.series}
-    cells = [*chart.panels, *chart.images]
-    columns = min(COLUMNS if sheet.is_wide else 1, len(cells)) or 1
-    rows = -(-len(cells) // columns) or 1
+def draw_chart(chart: Chart, sheet: Sheet = PAGE) -> Figure:
+    """Return the picture of a chart, with its title and legend."""
     with theme():
-        figure = page(rows, sheet)
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for ax, cell in zip(axes, cells, strict=False):
-            if isinstance(cell, ChartPanel):
-                _draw_panel(ax, cell, looks)
-            else:
-                content = base64.b64decode(cell.address.partition(",")[2])
-                from PIL import Image
-
-                ax.imshow(np.asarray(Image.open(io.BytesIO(content))), interpolation="none")
-                ax.set_title(f"{cell.label}: {cell.name}", loc="left")
-                ax.set_axis_off()
-        for ax in axes[len(cells) :]:
-            ax.set_axis_off()
+        figure = page(1, sheet)
+        if chart.panels:
+            looks = looks_of_chart(chart)
+            _draw_rows(figure, chart, looks, sheet)
+        elif any(image.iteration is None for image in chart.images):
+            _draw_sheets(figure, chart, sheet)
+        else:
+            _draw_mosaics(figure, chart, sheet)
         if sheet.titled:
-            lines = [which, *chart.differences]
-            figure.suptitle("\n".join([chart.title, *(part for line in lines for part in wrap(line, LETTERS))]))
-        if labels:
-            handles = [Line2D([], [], label=label, **looks[key]) for key, label in labels.items()]
-            figure.legend(handles=handles, loc="outside lower center", ncols=COLUMNS, frameon=False)
+            figure.suptitle("\n".join(chart.heading or [chart.title]))
+        if chart.panels:
+            _add_legend(figure, chart, looks, sheet)
     return figure
 
 
-def _draw_panel(ax: Axes, panel: ChartPanel, looks: dict[str, dict]) -> None:
+def looks_of_chart(chart: Chart) -> dict[str, Look]:
+    """Return the look of each curve, by its key."""
+    entries = [*chart.legend.entries, *(entry for panel in chart.panels for entry in panel.legend)]
+    curves = [curve for panel in chart.panels for curve in (*panel.series, *panel.bars, *panel.marks)]
+    looks = {curve.key: look_of(curve.key) for curve in curves}
+    return looks | {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in entries if entry.key}
+
+
+def rows_of(panels: Sequence[ChartPanel], most: int) -> list[list[ChartPanel]]:
+    """Return panels in rows of at most so many; each group has a row, or several of equal lengths."""
+    groups: dict[str, list[ChartPanel]] = {}
+    for panel in panels:
+        groups.setdefault(panel.group, []).append(panel)
+    rows = []
+    for group in groups.values():
+        length = -(-len(group) // -(-len(group) // most))
+        rows += [group[first : first + length] for first in range(0, len(group), length)]
+    return rows
+
+
+def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Sheet) -> None:
+    layout = chart.layout
+    rows = rows_of(chart.panels, layout.columns if sheet.is_wide else layout.narrow)
+    figure.set_figheight(layout.row * len(rows) + layout.head[not sheet.titled])
+    widths = {"width_ratios": layout.widths} if layout.widths else {}
+    axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False, sharey=layout.shares_y, **widths)
+    for row, line in zip(rows, axes, strict=True):
+        right = None
+        for panel, before, ax in zip(row, [None, *row], line, strict=False):
+            exponent = exponent_of([other for other in row if other.y.title == panel.y.title])
+            # A heading may reach across panels that have none.
+            is_alone = len(row) > 1 and all(other.heading == ("",) for other in row if other is not panel)
+            _annotate(ax, panel, 1 if is_alone else len(line), sheet)
+            # Neighbours of the same values share the labels of their axes, at the outer ends.
+            if before is None or before.y.title != panel.y.title or panel.legend:
+                _label(ax, panel, exponent, sheet)
+                _label_right(right)
+            right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line) if sheet.is_wide else NARROW)
+            if panel.legend:
+                width = int(ROW_LETTERS * sheet.share) // len(line)
+                handles, below = _handles(panel.legend, looks), {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
+                ax.legend(handles=handles, ncols=max(1, width // 50), frameon=False, fontsize=6.8, **below)
+        _label_right(right)
+        for ax in line[len(row) :]:
+            ax.set_axis_off()
+
+
+def is_fitted(panel: ChartPanel) -> bool:
+    """Return whether the vertical range of a panel follows from its curves."""
+    return not panel.bars and panel.y.range is None and panel.drawn_as in ("lines", "steps")
+
+
+def _draw_panel(
+    ax: Axes, panel: ChartPanel, looks: dict[str, Look], exponent: int, shade: float, columns: int
+) -> Axis | None:
+    """Draw a panel; return the right axis if there is one."""
+    if panel.drawn_as == "points":
+        return _draw_points(ax, panel)
+    if panel.drawn_as == "cells":
+        return _draw_cells(ax, panel)
+    for bars in panel.bars:
+        edges, look = np.maximum(bars.edges, 1.0) if panel.x.log else bars.edges, looks[bars.key]
+        ax.stairs(bars.heights, edges, **look)
+        ax.stairs(bars.heights, edges, fill=True, color=look["color"], alpha=0.13)
+    if is_fitted(panel) and not panel.series:
+        ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
+        return None
+    factor = panel.rows / 10.0**exponent if panel.rows else 1.0
     for series in panel.series:
-        look, x = looks[series.key], np.array(series.x)
-        mean, low, high = (np.array(part, float) for part in (series.mean, series.low, series.high))
-        ax.plot(x[np.isfinite(mean)], mean[np.isfinite(mean)], **look)
-        if len(low):
-            ax.fill_between(x, low, high, color=look["color"], alpha=0.13, linewidth=0, zorder=1)
-    for line in panel.lines:
-        ax.axhline(line.value, color="0.25", linewidth=0.9, linestyle=(0, (7, 2, 1, 2)))
-    for value in panel.printed:
-        if value.at is None:
-            ax.axhline(value.value, color="0.15", linewidth=0.7, linestyle=(0, (1, 3)))
+        if panel.drawn_as == "steps":
+            _draw_steps(ax, panel, series, looks[series.key])
         else:
-            ax.plot([value.at], [value.value], "D", markerfacecolor="none", color="0.15")
-    ax.set_title(f"({panel.name}) {panel.title}", loc="left")
-    for axis, scale, limits in ((panel.x, ax.set_xscale, ax.set_xlim), (panel.y, ax.set_yscale, ax.set_ylim)):
-        scale("log" if axis.log else "linear")
-        if axis.range:
-            limits(*axis.range)
+            _draw_curve(ax, series, looks[series.key], factor, shade)
+    for line in panel.lines:
+        ax.axhline(factor * line.value, **LOOKS[line.look])
+    for mark in panel.marks:
+        if mark.height is None:
+            ax.axvline(mark.at, **looks[mark.key] | MARK)
+        else:
+            ax.plot(mark.at, factor * mark.height, "o", color=looks[mark.key]["color"], markersize=4, zorder=3)
+    _draw_printed(ax, panel, factor)
+    if is_fitted(panel):
+        return _fit(ax, panel, looks, factor, columns)
+    ax.set(xscale="log" if panel.x.log else "linear", xlim=panel.x.range)
+    ax.set(yscale="log" if panel.y.log else "linear", ylim=panel.y.range)
+    if panel.x.places:
+        each = -(-len(panel.x.places) // MOST_LABELS)
+        ax.set_xticks(panel.x.places, ["" if n % each else f"{at:g}" for n, at in enumerate(panel.x.places)])
+        ax.set_xticks([], minor=True)
+    finish_axes(ax)
+    return None
+
+
+def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: float) -> None:
+    """Draw mean, band, and thin medians or single trials."""
+    known = np.flatnonzero(np.isfinite(array_of(series.mean)))
+    if not len(known):
+        return
+    # A gap breaks a curve; missing values at its ends only widen the axis.
+    kept = slice(known[0], known[-1] + 1)
+    x, look = series.x[kept], look | (FURTHER[series.place - 1] if series.place else {})
+    ax.plot(x, array_of(series.mean[kept], factor), **look)
+    if shade and series.low and series.trials != 1:
+        low, high = array_of(series.low[kept], factor), array_of(series.high[kept], factor)
+        ax.fill_between(x, low, high, color=look["color"], alpha=shade, linewidth=0, zorder=1)
+    thin = {"color": tuple(0.55 * part for part in to_rgb(look["color"])), "linewidth": 0.6}
+    if series.median:
+        ax.plot(x, array_of(series.median[kept], factor), **thin, linestyle=look["linestyle"], zorder=3.2)
+    for path in series.paths:
+        ax.plot(x, array_of(path[kept], factor), **thin, linestyle="solid", zorder=1.8)
+
+
+def _draw_steps(ax: Axes, panel: ChartPanel, series: Series, look: Look) -> None:
+    """Draw a share from 0 on, up to the end of the axis."""
+    if not series.x:
+        return
+    first, last = panel.x.range or (series.x[0], series.x[-1])
+    ax.step([first, *series.x, last], [0.0, *series.mean, series.mean[-1]], where="post", **look)
+
+
+def _draw_printed(ax: Axes, panel: ChartPanel, factor: float) -> None:
+    """Draw values of the paper: a hollow mark where it says at what x, else a line with one."""
+    for value in panel.printed:
+        height = factor * value.value
+        if value.at is None:
+            ax.axhline(height, color="0.15", linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.4)
+            where = {"transform": ax.get_yaxis_transform(), "clip_on": False}
+            ax.plot([0.985], [height], **LOOKS["printed"], zorder=4, **where)
+        else:
+            ax.plot([value.at], [height], **LOOKS["printed"], zorder=4)
+
+
+def _draw_points(ax: Axes, panel: ChartPanel) -> None:
+    """Draw each series as points with intervals, a row for each tick of x, the first at the bottom."""
+    names = panel.x.ticks[::-1]
+    for series, (color, marker, shift) in zip(panel.series, POINTS, strict=False):
+        mean, low, high = (array_of((values or series.mean)[::-1]) for values in (series.mean, series.low, series.high))
+        errors = np.clip([mean - low, high - mean], 0, None)
+        look = {"color": color, "fmt": marker, "markersize": 4, "linewidth": 1.1}
+        ax.errorbar(mean, np.arange(len(names)) + shift, xerr=errors, label=series.label, **look)
+    ax.set(xlabel=panel.y.label or panel.y.title)
+    finish_axes(ax)
+    ax.set_yticks(range(len(names)), names)
+
+
+def _draw_cells(ax: Axes, panel: ChartPanel) -> None:
+    """Draw numbers in cells: a row for each series, the first at the bottom, a column for each tick of x."""
+    table = np.array([array_of(series.mean) for series in panel.series[::-1]])
+    ax.imshow(table, aspect="auto", cmap="cividis_r", vmin=1, vmax=max(2, len(table)))
+    for row, column in np.argwhere(np.isfinite(table)):
+        value = table[row, column]
+        color = "white" if value > 0.55 * len(table) else "black"
+        ax.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=color)
+    ax.set_xticks(range(len(panel.x.ticks)), [name.replace("_", "\n") for name in panel.x.ticks])
+    ax.set(xlabel=panel.y.label or panel.y.title)
+    finish_axes(ax)
+    ax.grid(visible=False)
+
+
+# --- Ranges -----------------------------------------------------------------------------------------------------------
+
+
+def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, columns: int) -> Axis | None:
+    """Set the ranges by the curves; return the right axis if values are summed over the training set."""
+    curves = frame_of(panel, factor)
+    heights = [factor * height.value for height in (*panel.lines, *panel.printed)]
+    # What is never above 0 cannot be shown on a logarithmic axis.
+    is_log = panel.y.log and bool((curves["mean"] > 0).any())
+    limits = vertical_limits(curves, heights) if panel.rows else full_limits(without_start(curves), is_log, heights)
+    _scale(ax, limits, "log" if is_log else "linear")
+    _scale_x(ax, panel, curves["x"], columns)
+    for series in panel.series:
+        if series.estimate_high:
+            low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
+            # Without a lower end a bar ends at the axis.
+            ax.vlines(series.x, np.fmax(low, limits[0]), high, color=looks[series.key]["color"], **ESTIMATE)
+    if panel.rows:
+        _point_at_dives(ax, panel, curves, limits[0], looks)
+    sns.despine(ax=ax, right=not panel.rows)
+    if not panel.rows:
+        return None
+    right = ax.secondary_yaxis("right", functions=(lambda total: total / factor, lambda mean: mean * factor))
+    _set_ticks(right.yaxis)
+    return right
+
+
+def _scale_x(ax: Axes, panel: ChartPanel, x: pd.Series, columns: int) -> None:
+    ax.set_xscale("log" if panel.x.log else "linear")
     if panel.x.ticks:
         ax.set_xticks(range(len(panel.x.ticks)), panel.x.ticks, rotation=90)
-    ax.set(xlabel=panel.x.title, ylabel=panel.y.title)
-    finish_axes(ax)
+        return
+    if panel.x.log:
+        ax.set_xlim(*(panel.x.range or (x[x > 0].min(), x.max())))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.set_xlim(*(panel.x.range or (min(0, x.min()), x.max())))
+        ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda at, _: count(at) if at == int(at) else f"{at:g}"))
+
+
+def _scale(ax: Axes, limits: tuple[float, float], scale: str) -> None:
+    ax.set_yscale(scale)
+    ax.set_ylim(*limits)
+    if scale == "linear":
+        _set_ticks(ax.yaxis)
+    elif limits[1] < 100 * limits[0]:
+        # Powers of ten alone would be one label or two.
+        ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+            set_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.grid(axis="y", color="0.9", linewidth=0.5)
+    ax.set_axisbelow(True)
+
+
+def _set_ticks(axis: Axis) -> None:
+    """Give an axis a few ticks, labelled without an offset."""
+    axis.set_major_locator(MaxNLocator(6))
+    axis.set_major_formatter(ScalarFormatter(useOffset=False))
+
+
+def _point_at_dives(ax: Axes, panel: ChartPanel, curves: pd.DataFrame, low: float, looks: dict[str, Look]) -> None:
+    """Put an arrow, and how far down it goes, where a curve leaves the panel after its climb."""
+    for place, curve in curves.groupby("curve"):
+        if curve["mean"].isna().all():
+            continue
+        below = curve.loc[curve["mean"].idxmax() :].query("mean < @low")
+        if below.empty:
+            continue
+        color = looks[panel.series[place].key]["color"]
+        tip, tail = (below["x"].iloc[0], 0.0), (below["x"].iloc[0], 0.13)
+        arrow = {"arrowstyle": "-|>", "color": color, "shrinkA": 0, "shrinkB": 0}
+        across = ax.get_xaxis_transform()
+        ax.annotate("", tip, tail, xycoords=across, textcoords=across, arrowprops=arrow)
+        words = f" down to {below['mean'].min():.3g}"
+        ax.text(*tail, words, transform=across, color=color, fontsize=7, va="center", gid="dive")
+
+
+# --- Words ------------------------------------------------------------------------------------------------------------
+
+
+def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
+    """Write above a panel its heading and, smaller, its notes."""
+    if panel.drawn_as not in ("points", "cells"):
+        ax.set_xlabel(panel.x.label or panel.x.title)
+    first, *others = panel.heading or (f"({panel.name}) {panel.title}",)
+    # In narrow panels the data have a line of their own, so that the panels of a row stay level.
+    heading = [first, ", ".join(others)] if columns >= NARROW else [", ".join([first, *others])]
+    if not is_fitted(panel):
+        ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
+        return
+    heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
+    lines = _wrapped(panel.notes if sheet.titled else (), int(LETTERS[columns] * sheet.share))
+    if len(lines) > (room := max(1, MOST_LINES - len(heading))):
+        lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
+    ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
+    small = {"va": "bottom", "fontsize": 6.8, "color": "0.3"}
+    note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
+    # The title's padding keeps its place free; a long line must not make the panel narrow.
+    note.set_in_layout(False)
+
+
+def _wrapped(lines: Iterable[str], letters: int) -> list[str]:
+    return [piece for line in lines for piece in wrap(line, letters, break_on_hyphens=False)]
+
+
+def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:
+    """Write what the left axis shows, with the power of ten that sums are given in."""
+    if panel.drawn_as in ("points", "cells"):
+        return
+    power = f"$10^{{{exponent}}}$ " if exponent else ""
+    unit = f"\n({power}{panel.y.unit})" if panel.y.unit else ""
+    label = f"{panel.y.label or panel.y.title}{' of the training set' * bool(panel.rows)}{unit}"
+    if not sheet.is_wide and is_fitted(panel):
+        label = "\n".join(_wrapped(label.splitlines(), SHORT_LABEL))
+    ax.set_ylabel(label, parse_math=bool(exponent))
+
+
+def _label_right(axis: Axis | None) -> None:
+    if axis is not None:
+        axis.set_ylabel("mean per sample (nats)")
+
+
+def _handles(entries: Iterable[Entry], looks: dict[str, Look]) -> list[Artist]:
+    return [
+        Line2D([], [], label=entry.label, **(LOOKS[entry.look] if entry.look else looks[entry.key]))
+        for entry in entries
+    ]
+
+
+def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Sheet) -> None:
+    """Put the legend of the chart, or else of its points or curves, below all panels."""
+    legend = chart.legend
+    handles = _handles(legend.entries, looks) or [
+        handle for ax in figure.axes for handle in ax.get_legend_handles_labels()[0]
+    ]
+    if not handles and not any(panel.legend for panel in chart.panels):
+        labels = {series.key: series.label for panel in chart.panels for series in panel.series}
+        handles = _handles((Entry(label=label, key=key) for key, label in labels.items()), looks)
+    if not handles:
+        return
+    characters = int(ROW_LETTERS * sheet.share)
+    wrap_labels(handles, characters - 12)
+    columns = legend.columns and max(1, int(legend.columns * sheet.share))
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=columns or _legend_columns([handle.get_label() for handle in handles], characters),
+        frameon=False,
+        handlelength=legend.handle,
+        title=legend.title if sheet.titled and legend.title else None,
+        title_fontsize=7.5,
+    )
+
+
+def _legend_columns(labels: list[str], characters: int) -> int:
+    """Return how many columns of a legend, filled from top to bottom, have room side by side."""
+    for most in range(MOST_IN_LEGEND, 1, -1):
+        rows = -(-len(labels) // most)
+        columns = [labels[first : first + rows] for first in range(0, len(labels), rows)]
+        if sum(9 + max(map(len, column)) for column in columns) <= characters:
+            return len(columns)
+    return 1
+
+
+# --- Images -----------------------------------------------------------------------------------------------------------
+
+
+def _show(ax: Axes, image: Image) -> None:
+    from PIL import Image as Pictures
+
+    content = base64.b64decode(image.address.partition(",")[2])
+    ax.imshow(np.asarray(Pictures.open(io.BytesIO(content))), interpolation="none")
+
+
+def _draw_sheets(figure: Figure, chart: Chart, sheet: Sheet) -> None:
+    """Draw images two in a row."""
+    rows, layout = -(-len(chart.images) // 2), chart.layout
+    figure.set_figheight(sheet.share * (layout.head[0] + layout.row * rows))
+    axes = figure.subplots(rows, 2, squeeze=False).ravel()
+    for ax, image in zip(axes, chart.images, strict=False):
+        _show(ax, image)
+        heading = image.heading or f"{image.label}: {image.name}"
+        ax.set_title(heading, loc="left", fontsize=8.5 * max(sheet.share, 0.75))
+    for ax in axes:
+        ax.set_axis_off()
+
+
+def _draw_mosaics(figure: Figure, chart: Chart, sheet: Sheet) -> None:
+    """Draw images of models along training: a row for each algorithm and name, iterations from left to right."""
+    rows: dict[tuple[str, str], list[Image]] = {}
+    for image in chart.images:
+        rows.setdefault((image.label, image.name), []).append(image)
+    columns = max(map(len, rows.values()))
+    side = min((sheet.width - 0.5 * sheet.share) / columns, MOST_INCHES * sheet.share / len(rows))
+    figure.set_figheight(side * len(rows) + chart.layout.head[not sheet.titled])
+    figure.get_layout_engine().set(h_pad=0.015, w_pad=0.015, hspace=0, wspace=0)
+    axes = figure.subplots(len(rows), columns, squeeze=False)
+    larger = max(sheet.share, 0.6)
+    for ax, image in zip(axes[0], next(iter(rows.values())), strict=False):
+        ax.set_title(f"{'iteration ' * (ax is axes[0, 0])}{count(image.iteration)}", fontsize=8 * larger)
+    for (label, name), images, line in zip(rows, rows.values(), axes, strict=True):
+        for ax, image in zip(line, images, strict=False):
+            _show(ax, image)
+        words = "\n".join([*wrap(label, IMAGE_LABEL, break_on_hyphens=False), name])
+        line[0].set_ylabel(words, fontsize=7.5 * larger)
+    for ax in axes.ravel():
+        ax.set(xticks=[], yticks=[])
+        for spine in ax.spines.values():
+            spine.set_visible(False)

@@ -9,12 +9,17 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.metrics import metric_of
+from rbmbench.base.metrics import ERRORS, metric_of
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
+from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
+NORMAL = 1.96
+SURELY = float(np.log(40))
+"""Nats above an annealed log-likelihood, below which the true one is in at least 97.5 of 100 cases."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 
 
@@ -23,7 +28,7 @@ class RunData:
     """The files of a run, or of a run's evaluation."""
 
     folder: str
-    meta: Mapping[str, Any]
+    meta: Meta
     """Settings and provenance."""
     curve: pd.DataFrame
     """Tidy curves: trial, iteration, metric, value."""
@@ -59,7 +64,29 @@ class RunData:
         return trials.reindex(sorted(set(expected) | set(trials.index))).rename_axis(index="trial")
 
 
-def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Return both ends of the intervals of a metric whose values are estimates, at 95 %, as frames like `trials`.
+
+    They are 1.96 standard errors from the values, or rest on annealing in both directions where the run has that. Where
+    fewer than so many ``particles`` count, and there is no other direction, log Z may be larger by any number, and the
+    lower end is minus infinity; by Markov's inequality it is hardly smaller by more than `SURELY`. None for exact
+    metrics.
+    """
+    kept = set(run.curve["metric"])
+    if (name := ERRORS.get(metric)) not in kept:
+        return None
+    values, half = run.trials(metric), NORMAL * run.trials(name)
+    low, high = values - half, values + half
+    if name == "log_partition_error" and "log_partition_low" in kept:
+        log_z = run.trials("log_partition")
+        return tuple(values + log_z - run.trials(f"log_partition_{end}") for end in ("high", "low"))
+    if name == "log_partition_error" and "annealing_effective_sample_size" in kept:
+        few = run.trials("annealing_effective_sample_size") < particles
+        low, high = low.mask(few, -np.inf), high.mask(few, high.clip(lower=values + SURELY))
+    return low, high
+
+
+def data_of(meta: Meta, folder: str) -> dict[str, Any]:
     """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
 
     `ResultsError` if the meta does not say where the data come from.
@@ -77,7 +104,7 @@ def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
     }
 
 
-def training_seconds(meta: Mapping[str, Any]) -> float:
+def training_seconds(meta: Meta) -> float:
     """Return the seconds that a run took to train all its trials, evaluation not counted.
 
     Processor time where the run has recorded it, for other jobs on the machine lengthen the clock's; but the clock's on
@@ -88,7 +115,7 @@ def training_seconds(meta: Mapping[str, Any]) -> float:
     return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
 
 
-def machine_of(meta: Mapping[str, Any]) -> tuple:
+def machine_of(meta: Meta) -> tuple:
     """Return what two runs must share for their times to be comparable."""
     hardware = meta.get("hardware", {})
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
@@ -166,6 +193,21 @@ def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
     summary = summary.reset_index()
     rows = summary["rows"].where(summary["metric"].map(lambda name: metric_of(name).summed))
     return summary.assign(**{f"sum_{column}": summary[column] * rows for column in ("mean", "low", "high")})
+
+
+def with_estimates(summary: pd.DataFrame, panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+    """Return a summary with columns estimate_low and estimate_high where metrics that are shown are estimates.
+
+    They are the means over the trials of both ends of the intervals of `estimate_ends`, NaN for exact metrics.
+    """
+    known = []
+    for panel, run, metric in ((p, run, metric) for p in panels for metric in p.metrics for run in p.runs):
+        if (ends := estimate_ends(runs[run.folder], metric, FEW_PARTICLES)) is not None:
+            means = pd.concat([part.mean() for part in ends], axis=1, keys=["estimate_low", "estimate_high"])
+            known.append(means.reset_index().assign(panel=panel.name, algorithm=run.algorithm, metric=metric))
+    if not known:
+        return summary
+    return summary.merge(pd.concat(known), "left", ["panel", "algorithm", "metric", "iteration"])
 
 
 def final_means(summary: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,6 @@ With log-likelihoods, which are negative, a share of the best value itself would
 """
 
 import numpy as np
-import pandas as pd
 
 
 def levels(means: np.ndarray, share: float) -> np.ndarray:
@@ -24,14 +23,3 @@ def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) 
     """
     there = means >= np.asarray(level)[..., None]
     return np.where(there.any(axis=-1), iterations[there.argmax(axis=-1)], np.inf)
-
-
-def marks(summary: pd.DataFrame, metric: str, share: float) -> dict[str, float]:
-    """Return the iteration of each algorithm at which its mean first reaches the level; inf for never.
-
-    ``summary`` has the rows of one panel, as `rbmbench.reporting.frames.summarise` returns them.
-    """
-    chosen = summary[summary["metric"] == metric]
-    means = chosen.pivot(index="algorithm", columns="iteration", values="mean")
-    found = first_reached(means.to_numpy(), means.columns.to_numpy(float), levels(means.to_numpy(), share))
-    return dict(zip(means.index, found.tolist(), strict=True))

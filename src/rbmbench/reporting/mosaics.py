@@ -6,7 +6,7 @@ sample, a is 0 and p is 1.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -56,32 +56,12 @@ def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(filters), pd.DataFrame(drawn)], ignore_index=True)
 
 
-def snapshots(numbers: pd.DataFrame) -> list[Snapshot]:
-    """Return the models of a table with `COLUMNS`, by algorithm and iteration, in its order.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or holds what it should not; the message names it.
-    """
-    for name in COLUMNS:
-        if name not in numbers:
-            raise ValueError(f"column {name!r} is missing; found {', '.join(map(str, numbers.columns))}")
-    if numbers.empty:
-        raise ValueError("has no rows; should have one per image")
-    _check(numbers, "what", numbers["what"].isin((FILTER, SAMPLE)), f"{FILTER} or {SAMPLE}")
-    iterations = pd.to_numeric(numbers["iteration"], errors="coerce")
-    _check(numbers, "iteration", (iterations >= 0) & (iterations % 1 == 0), "a whole number from 0")
-    largest = pd.to_numeric(numbers["largest"], errors="coerce")
-    found = (largest >= 0) & np.isfinite(largest)
-    _check(numbers, "largest", found | (numbers["what"] != FILTER), "a finite number from 0 for each filter")
-    pixels = numbers["pixels"].astype(str)
-    _check(numbers, "pixels", pixels.str.fullmatch("[a-p]+"), "letters from a to p")
-    side = math.isqrt(len(pixels.iloc[0]))
-    _check(numbers, "pixels", pixels.str.len() == side * side, f"a square number of letters, {side * side} in all rows")
-    checked = numbers.assign(iteration=iterations.astype(int), largest=largest)
-    groups = checked.groupby(["algorithm", "label", "iteration"], sort=False)
-    return [_snapshot(*map(str, names), iteration, rows, side) for (*names, iteration), rows in groups]
+def snapshots(numbers: pd.DataFrame) -> Iterator[Snapshot]:
+    """Yield the models of a table with `COLUMNS`, by algorithm and iteration, in its order."""
+    for (algorithm, label, iteration), rows in numbers.groupby(["algorithm", "label", "iteration"], sort=False):
+        levels = {what: _levels(images["pixels"]) for what, images in rows.groupby("what")}
+        filters, samples = (levels[FILTER] - ZERO) / (LEVELS - 1 - ZERO), levels[SAMPLE] / (LEVELS - 1)
+        yield Snapshot(algorithm, label, iteration, float(rows["largest"].max()), filters, samples)
 
 
 def picture_of(images: np.ndarray, what: str) -> np.ndarray:
@@ -92,26 +72,10 @@ def picture_of(images: np.ndarray, what: str) -> np.ndarray:
     return colours(scaled, bytes=True)[..., :3]
 
 
-def _snapshot(algorithm: str, label: str, iteration: int, rows: pd.DataFrame, side: int) -> Snapshot:
-    of_kind = {}
-    for what in LOOKS:
-        texts = rows.loc[rows["what"] == what, "pixels"]
-        if texts.empty:
-            raise ValueError(f"column 'what': found no {what} of {label} at iteration {iteration}; should have one")
-        levels = np.frombuffer("".join(texts).encode(), np.uint8).astype(float) - FIRST
-        of_kind[what] = levels.reshape(-1, side, side)
-    filters = (of_kind[FILTER] - ZERO) / (LEVELS - 1 - ZERO)
-    samples = of_kind[SAMPLE] / (LEVELS - 1)
-    return Snapshot(algorithm, label, int(iteration), float(rows["largest"].max()), filters, samples)
-
-
-def _texts(levels: np.ndarray) -> Iterable[str]:
+def _texts(levels: np.ndarray) -> list[str]:
     return [(row + FIRST).astype(np.uint8).tobytes().decode() for row in levels]
 
 
-def _check(numbers: pd.DataFrame, column: str, fits: pd.Series, allowed: str) -> None:
-    """Refuse the first row whose cell does not fit."""
-    if not fits.all():
-        place = int(np.argmin(fits.to_numpy(bool)))
-        found = str(numbers[column].iloc[place])
-        raise ValueError(f"column {column!r}, row {place + 1}: found {found[:20]!r}; should be {allowed}")
+def _levels(texts: pd.Series) -> np.ndarray:
+    side = math.isqrt(len(texts.iloc[0]))
+    return (np.frombuffer("".join(texts).encode(), np.uint8).astype(float) - FIRST).reshape(-1, side, side)

@@ -7,7 +7,6 @@ true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.
 The rows are those that the log-likelihood of the panel is of: of the training set, or of the test set.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,12 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model.rbm import RBM
+from rbmbench.planning.chart import Line
 from rbmbench.training.evaluation import DistinctRows
 
 TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
 TRUE_ARRAYS = ("true_W", "true_b", "true_c")
 """Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A line: its name in the configuration, its title, and its height: mean per sample, nats."""
-
-    name: str
-    title: str
-    value: float
 
 
 def maximum(rows: np.ndarray) -> float:
@@ -47,7 +38,7 @@ def true_model(rows: np.ndarray, rbm: RBM) -> float:
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
 
 
-def references(panel: Any) -> list[Reference]:
+def references(panel: Any) -> list[Line]:
     """Return the lines that a panel asks for, from the file of its data set.
 
     Raises
@@ -59,11 +50,11 @@ def references(panel: Any) -> list[Reference]:
     """
     part = "train" if "log_likelihood" in panel.metrics else "test"
     rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
-    found = []
+    lines = []
     for name in panel.references:
         value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
-        found.append(Reference(name, TITLES[name], value))
-    return found
+        lines.append(Line(title=TITLES[name], value=value, look=name))
+    return lines
 
 
 def _true_rbm(panel: Any) -> RBM:

@@ -85,6 +85,8 @@ LEAST_CONTRAST = 3.0
 """Of a line with white paper, as WCAG 2.1 asks for graphics."""
 DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
 
+Look = dict[str, Any]
+"""Keyword arguments of `matplotlib.axes.Axes.plot`."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 """What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
 
@@ -159,7 +161,7 @@ DASH_OF_FAMILY = {
 """Pattern in place of a solid line for families whose curves often lie on those of others."""
 
 
-def look_of(name: str, color: str | None = None, dash: str | None = None) -> dict:
+def look_of(name: str, color: str | None = None, dash: str | None = None) -> Look:
     """Return the keyword arguments of `matplotlib.axes.Axes.plot` for the key of an algorithm or a sampler.
 
     They depend on the key alone: hue by family, brightness and dash pattern by variant. ``color`` and ``dash`` (a key
@@ -181,12 +183,7 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> dic
     return line_style(color or _scaled(hue, brightness), DASHES[dash] if dash else pattern)
 
 
-def looks_of(curves: Iterable[Any], key: str = "algorithm") -> dict[str, dict]:
-    """Return `look_of` for entries of a spec that have a key, and may have a colour and a dash pattern of their own."""
-    return {getattr(one, key): look_of(getattr(one, key), one.color, one.dash) for one in curves}
-
-
-def styles(names: Iterable[str]) -> dict[str, dict]:
+def styles(names: Iterable[str]) -> dict[str, Look]:
     """Return `look_of` for each name."""
     return {name: look_of(name) for name in names}
 
@@ -208,7 +205,7 @@ def _scaled(color: str, brightness: float) -> str:
     return "#" + "".join(f"{round(brightness * int(color[place : place + 2], 16)):02X}" for place in (1, 3, 5))
 
 
-def line_style(color: str, dashes: str | tuple) -> dict:
+def line_style(color: str, dashes: str | tuple) -> Look:
     """Return the keyword arguments of `matplotlib.axes.Axes.plot` for a colour and a dash pattern."""
     return {"color": color, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
 

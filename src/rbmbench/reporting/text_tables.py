@@ -3,6 +3,7 @@
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import groupby
 from os import PathLike
@@ -11,7 +12,7 @@ import pandas as pd
 from tabulate import tabulate
 
 from rbmbench.io.atomic import replaced
-from rbmbench.planning.specs import TableSpec, TextPart, TextTable
+from rbmbench.planning.chart import Table, TablePart
 
 TEX = str.maketrans(
     {character: f"\\{character}" for character in "&%_#${}"}
@@ -60,13 +61,31 @@ def write_text(text: str, path: str | PathLike) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def write_markdown(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
+def part_of(caption: str, cells: pd.DataFrame, words: int, published: Mapping[str, str] | None = None) -> TablePart:
+    """Return a part of a table from text cells; its first ``words`` columns are words, the others numbers.
+
+    ``published`` has the name of the column of the published numbers by that of the measured ones.
+    """
+    names = [name if isinstance(name, tuple) else ("", name) for name in cells.columns]
+    columns = [" ".join(filter(None, name)) for name in names]
+    places = {columns.index(measured): columns.index(other) for measured, other in (published or {}).items()}
+    groups = tuple(group for group, _ in names) if any(group for group, _ in names) else ()
+    lines = tuple(tuple(map(str, line)) for line in cells.to_numpy().tolist())
+    named = {"columns": tuple(columns), "groups": groups, "words": words, "published": places}
+    return TablePart(caption=caption, lines=lines, **named)
+
+
+def write_markdown(table: Table, path: str | PathLike) -> None:
     """Write a table with its captions and notes as Markdown."""
     first, *others = table.parts
-    text = [f"# {spec.origin}{spec.lacks}: {spec.title}", first.caption, markdown_table(first.flat)]
+    text = [f"# {table.heading}", first.caption, _markdown(first)]
     for part in others:
-        text += [f"## {part.caption}", markdown_table(part.flat)]
+        text += [f"## {part.caption}", _markdown(part)]
     write_text("\n\n".join([*text, "\n".join(f"- {note}" for note in table.notes)]), path)
+
+
+def _markdown(part: TablePart) -> str:
+    return markdown_table(pd.DataFrame(part.lines, columns=list(part.columns)))
 
 
 def markdown_table(table: pd.DataFrame) -> str:
@@ -74,7 +93,7 @@ def markdown_table(table: pd.DataFrame) -> str:
     return tabulate(table, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
 
 
-def write_tex(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
+def write_tex(table: Table, path: str | PathLike) -> None:
     """Write each part of a table as a LaTeX table of its own, no wider than a line; the notes stand below the last."""
     text = ["% Needs \\usepackage{booktabs,graphicx,siunitx}."]
     for number, part in enumerate(table.parts, start=1):
@@ -83,7 +102,7 @@ def write_tex(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
             r"\begin{table}",
             r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
             rf"\caption{{{tex_text(part.caption)}}}",
-            rf"\label{{tab:{spec.key}{'' if number == 1 else f'-{number}'}}}",
+            rf"\label{{tab:{table.key}{'' if number == 1 else f'-{number}'}}}",
             # A table that is too wide is made smaller; one that fits stays as it is.
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             _tabular(part) + "}",
@@ -93,14 +112,14 @@ def write_tex(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
     write_text("\n".join(text), path)
 
 
-def _tabular(part: TextPart) -> str:
+def _tabular(part: TablePart) -> str:
     """Return a tabular: words to the left, numbers as columns of siunitx, aligned at the point."""
-    names = [name if isinstance(name, tuple) else ("", name) for name in part.cells.columns]
-    groups, heads, formats, columns = [group for group, _ in names], [], [], []
-    for place, (_, name) in enumerate(names):
+    groups, heads, formats, columns = part.groups or ("",) * len(part.columns), [], [], []
+    for place, (group, column) in enumerate(zip(groups, part.columns, strict=True)):
         # Beside its number a published one needs no long name.
+        name = column.removeprefix(f"{group} " if group else "")
         name = tex_text(re.sub(r"^(variance|bias), published$", "published", name))
-        cells = part.cells.iloc[:, place].tolist()
+        cells = [line[place] for line in part.lines]
         numbers = None if place < part.words else _number_column(cells)
         if numbers:
             power, form, shown = numbers
@@ -119,7 +138,7 @@ def _tabular(part: TextPart) -> str:
     )
 
 
-def _spanned(groups: list[str]) -> str:
+def _spanned(groups: Sequence[str]) -> str:
     """Return the row of a head that names groups of columns."""
     parts = [(name, len(list(same))) for name, same in groupby(groups)]
     return " & ".join(rf"\multicolumn{{{length}}}{{c}}{{{tex_text(name)}}}" for name, length in parts) + r" \\"

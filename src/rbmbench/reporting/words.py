@@ -96,6 +96,22 @@ def reductions(differences: Iterable[Difference], titled: bool = True) -> list[s
     return phrases(budget for budget in budgets if budget.setting in TITLED or not titled)
 
 
+def cuts(spec: Shown, panel: str | None = None, titled: bool = True, only: str = "") -> list[str]:
+    """Return the `reductions` of a figure or table, or of one panel, in settings whose name begins with ``only``."""
+    return reductions((part for part in spec.of_part(panel) if part.setting.startswith(only)), titled)
+
+
+def shared_cuts(spec: Shown) -> list[str]:
+    """Return the `cuts` that all panels have, where there are several."""
+    first, *others = [cuts(spec, panel.name) for panel in spec.panels]
+    return [words for words in first if others and all(words in of_panel for of_panel in others)]
+
+
+def missing(spec: Shown, panel: str) -> list[str]:
+    """Return the labels of the paper's curves that a panel lacks."""
+    return [part.published for part in spec.of_part(panel) if part.setting == "algorithm" and part.value is None]
+
+
 def variants(spec: Shown) -> list[str]:
     """Return in words which settings of a figure or table are not the paper's, with the panels that they concern."""
     what = next((part for part in ("panel", "row", "contest") if hasattr(spec, f"{part}s")), "panel")

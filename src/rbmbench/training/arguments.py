@@ -33,22 +33,21 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
     SettingsError
         If an argument is unknown, missing or not allowed, or both a schedule and arguments of a stage are given.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    stage = {name: given.pop(name) for name in OF_A_STAGE if name in given}
-    if unknown := [name for name in given if name not in RunSettings.model_fields or name == "data"]:
-        raise SettingsError(f"{where}: {_unknown_argument(unknown[0], given[unknown[0]], stage)}")
-    if "schedule" not in given:
-        given["schedule"] = [_stage(stage, where)]
+    values = {name: value for name, value in arguments.items() if value is not None}
+    stage = {name: values.pop(name) for name in OF_A_STAGE if name in values}
+    if unknown := [name for name in values if name not in RunSettings.model_fields or name == "data"]:
+        raise SettingsError(f"{where}: {_unknown_argument(unknown[0], values[unknown[0]], stage)}")
+    if "schedule" not in values:
+        values["schedule"] = [_stage(stage, where)]
     elif stage:
         raise SettingsError(
             f"{where}: found a schedule and {', '.join(stage)}; allowed: either a schedule, "
             f"each stage with its own until, estimator, update and rate, or {', '.join(OF_A_STAGE)}"
         )
-    return parse(RunSettings, given | {"data": data}, where)
+    return parse(RunSettings, values | {"data": data}, where)
 
 
 def _stage(stage: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the only stage of a schedule."""
     if "iterations" not in stage:
         raise SettingsError(f"{where}: iterations: found nothing; allowed: an integer >= 1, or a schedule")
     estimator, update = stage.get("estimator", "cd"), stage.get("update", "sgd")

@@ -50,13 +50,13 @@ def identity(settings: Settings, contents: Mapping[str, Any]) -> str:
 def save_checkpoint(path: Path, state: State, identity: str) -> None:
     """Write a checkpoint; ``identity`` identifies its computation."""
     groups = {
-        name: part
-        for name, part in state.items()
-        if isinstance(part, dict) and all(isinstance(array, np.ndarray) for array in part.values())
+        name: value
+        for name, value in state.items()
+        if isinstance(value, dict) and all(isinstance(array, np.ndarray) for array in value.values())
     }
-    arrays = {name: part for name, part in state.items() if isinstance(part, np.ndarray)}
-    plain = {name: part for name, part in state.items() if name not in groups and name not in arrays}
-    arrays |= {f"{group}.{name}": array for group, part in groups.items() for name, array in part.items()}
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in state.items() if name not in groups and name not in arrays}
+    arrays |= {f"{group}.{name}": array for group, value in groups.items() for name, array in value.items()}
     header = {"identity": identity, "groups": list(groups), "arrays": sorted(arrays), "plain": plain}
     with replaced(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **arrays, header=np.array(json.dumps(header)))

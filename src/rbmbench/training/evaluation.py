@@ -25,6 +25,7 @@ from rbmbench.likelihood import (
 )
 from rbmbench.likelihood.cd_bias import bias_and_bounds
 from rbmbench.likelihood.exact import mean_log_weights, normalised
+from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.likelihood.reconstruction import Reconstruction
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
@@ -32,6 +33,8 @@ from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import SparseRows
 
 MOST_SNAPSHOT_BYTES = 2**30
+SCORED_UNITS = 64
+PSEUDO_SCORE = "validation_pseudo_log_likelihood"
 
 
 class DistinctRows:
@@ -120,6 +123,28 @@ class SnapshotKeeper:
         self._models = [models[s] for s in range(len(self._iterations))]
 
 
+class WithScore:
+    """An evaluator that adds the pseudo-likelihood of held-out rows, estimated from ``SCORED_UNITS`` units."""
+
+    def __init__(self, evaluator: SnapshotKeeper, rows):
+        self._rows, self._evaluator = binary_rows(rows), evaluator
+        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+
+    def warm_up(self, rbm: RBM) -> None:
+        """Compile or load all kernels."""
+        pseudo_score(rbm[:1], self._rows[:1])
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the metrics of the evaluator and the score, one value per trial."""
+        return self._evaluator(rbm, iteration) | {PSEUDO_SCORE: pseudo_score(rbm, self._rows)}
+
+
+def pseudo_score(rbm: RBM, rows) -> np.ndarray:
+    """Return the mean log pseudo-likelihood of rows (rows, m), nats per row, estimated from some units: (...,)."""
+    units = np.unique(np.linspace(0, rbm.visible_units - 1, SCORED_UNITS).astype(int))
+    return pseudo_log_likelihood(rbm, rows, units).mean(axis=-1)
+
+
 class WithProxy:
     """An evaluator that adds the reconstruction log-likelihood of the training set, or of some of its rows.
 
@@ -127,7 +152,7 @@ class WithProxy:
     settings ask for more rows than the training set has.
     """
 
-    def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper, data, settings: RunSettings):
+    def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper | WithScore, data, settings: RunSettings):
         self._proxy, self._seed = settings.proxy, settings.seed
         self._trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
         rows = self._proxy.rows or len(data)
@@ -227,6 +252,14 @@ class Curve:
     def add(self, trials, iteration: int, metrics: dict[str, np.ndarray]) -> None:
         """Add one value per trial for each metric."""
         self._parts += [_columns(trials, iteration, name, values) for name, values in metrics.items()]
+
+    def score(self) -> np.ndarray:
+        """Return the score of the validation rows at each evaluation so far, mean over the trials."""
+        columns = self.columns()
+        for metric in ("validation_log_likelihood", PSEUDO_SCORE):
+            if len(values := columns["value"][columns["metric"] == metric]):
+                return values.reshape(len(np.unique(columns["iteration"])), -1).mean(axis=1)
+        return np.empty(0)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns so far."""

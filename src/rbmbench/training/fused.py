@@ -25,15 +25,15 @@ def check_switch() -> bool:
 
     Raises a `SettingsError` if it is neither on nor off.
     """
-    found = os.environ.get(VARIABLE) or "on"
-    if found not in ("on", "off"):
-        raise SettingsError(f"{VARIABLE}: found {found!r}; allowed: on, off")
-    return found == "on"
+    value = os.environ.get(VARIABLE) or "on"
+    if value not in ("on", "off"):
+        raise SettingsError(f"{VARIABLE}: found {value!r}; allowed: on, off")
+    return value == "on"
 
 
-def _own_name(part) -> str | None:
+def _own_name(component) -> str | None:
     """Return the attribute ``fused`` of exactly this class; derived classes may compute something else."""
-    return vars(type(part)).get("fused")
+    return vars(type(component)).get("fused")
 
 
 def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:

@@ -83,7 +83,6 @@ class Loop:
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
-        """Return the stage of the next iteration."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
     def run(self, checkpointer: Checkpointer) -> None:
@@ -105,8 +104,16 @@ class Loop:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
-                if budget and self.spent.min() > budget:
+                if (budget and self.spent.min() > budget) or self._is_past_its_best():
                     return
+
+    def _is_past_its_best(self) -> bool:
+        """Return whether the score of the validation rows has not risen for ``patience`` evaluations."""
+        patience = self.settings.patience
+        if not patience or self.evaluated != self.iteration:
+            return False
+        scores = self.curve.score()
+        return len(scores) - 1 - int(scores.argmax()) >= patience
 
     def _train_within(self, budget: float) -> bool:
         """Make one iteration, undone for trials that it brings over the budget; return whether to evaluate the run.
@@ -162,17 +169,16 @@ class Loop:
     def _diagnostics(self) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics since the last evaluation, (trials,)."""
         means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
-        return {name: np.concatenate([part[name] for part in means]) for name in means[0]}
+        return {name: np.concatenate([means_of_shard[name] for means_of_shard in means]) for name in means[0]}
 
     def _spent(self) -> np.ndarray:
-        """Return the products that each trial has made."""
         iterations = self.iteration - self.evaluated
         if not iterations:
             return self.spent
         diagnostics = self._diagnostics()
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
         each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
-        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, found) for found in each]
+        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, means) for means in each]
 
     def _report(self) -> None:
         self._reported_at = monotonic()
@@ -197,4 +203,4 @@ class Loop:
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}
+    return {name: np.concatenate([on_host(shard[name]) for shard in parts]) for name in parts[0]}

@@ -48,7 +48,10 @@ class Passes:
         self.settings, self.passes = settings, earlier.passes if earlier else 0
         self._shard = Shard(rbm.like(array_like(data)), data, settings, [settings.first_trial])
         self._shard.stream.number = earlier.draw if earlier else 0
-        goes_on = earlier and _alike(earlier.settings, settings)
+        goes_on = False
+        if earlier and earlier.settings.batch == settings.batch:
+            before = earlier.settings.schedule[0]
+            goes_on = (before.estimator, before.update) == (stage.estimator, stage.update)
         self._shard.enter(stage, start=not goes_on)
         if goes_on:
             self._shard.state, self._shard.memory = (
@@ -72,8 +75,3 @@ class Passes:
             for arrays in (self._shard.state, self._shard.memory)
         )
         return Trained(rbm[None], self.settings, state, memory, self._shard.stream.number, self.passes)
-
-
-def _alike(one: RunSettings, other: RunSettings) -> bool:
-    stages = (settings.schedule[0] for settings in (one, other))
-    return one.batch == other.batch and len({(s.estimator.canonical(), s.update.canonical()) for s in stages}) == 1

@@ -17,7 +17,7 @@ from rbmbench import datasets
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings
+from rbmbench.base.settings import AnnealingSettings, RunSettings, Stage
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE, EVALUATION, META, MODEL
 from rbmbench.model.rbm import RBM
@@ -79,7 +79,8 @@ class TrainingResult:
         """Return what was trained, on what, how, and the final log-likelihood, each a line of text by its title."""
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
         data = self.meta.get("data") or {}
-        stages = [_stage_words(stage) for stage in self.settings.schedule]
+        last = self.meta["iterations"]
+        stages = [_stage_words(stage, last) for stage in self.settings.schedule]
         words = {
             "models": f"{trials} RBM{'s' * (trials > 1)} of {m} visible and {n} hidden units",
             "data": str(data.get("title") or "an array"),
@@ -168,12 +169,12 @@ def _plots() -> ModuleType:
     return import_module("rbmbench.reporting.plots")
 
 
-def _stage_words(stage) -> str:
-    parts = [
-        f"{part.name}{f' ({options})' if (options := ', '.join(f'{k}={v}' for k, v in part.options.items())) else ''}"
-        for part in (stage.estimator, stage.update)
-    ]
-    return f"{', '.join(parts)}, rate {stage.rate:g}, to iteration {stage.until}"
+def _stage_words(stage: Stage, last: int) -> str:
+    components = []
+    for component in (stage.estimator, stage.update):
+        options = ", ".join(f"{name}={value}" for name, value in component.options.items())
+        components.append(f"{component.name} ({options})" if options else component.name)
+    return f"{', '.join(components)}, rate {stage.rate:g}, to iteration {min(stage.until, last)}"
 
 
 def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -> TrainingResult:
@@ -198,17 +199,21 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         settings = parse(RunSettings, dict(meta["settings"]), f"{folder / META}: settings")
     except SettingsError as error:
         raise ResultsError(str(error)) from None
-    found, expected = (len(arrays["W"]), arrays["W"].shape[-1]), (settings.trials, settings.hidden)
-    if found != expected:
+    sizes, expected = (len(arrays["W"]), arrays["W"].shape[-1]), (settings.trials, settings.hidden)
+    if sizes != expected:
         raise ResultsError(
-            f"{folder / MODEL}: found {found[0]} models of {found[1]} hidden units; {META} says {expected[0]} of "
+            f"{folder / MODEL}: found {sizes[0]} models of {sizes[1]} hidden units; {META} says {expected[0]} of "
             f"{expected[1]}"
         )
     snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
     if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
         evaluation = folder / EVALUATION
     if evaluation is not None:
-        _check_same_run(meta, Path(evaluation))
+        other = results.read_meta(evaluation)
+        for key in ("settings", "data"):
+            if other.get(key) != meta.get(key):
+                text = f"{key}: found those of another run; allowed: those of the run's"
+                raise ResultsError(f"{Path(evaluation) / META}: {text}")
     return TrainingResult(
         rbm=RBM(arrays["W"], arrays["b"], arrays["c"]),
         curve=results.read_table(evaluation or folder, CURVE),
@@ -218,11 +223,3 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         snapshots={name: snapshots[name] for name in results.SNAPSHOT_ARRAYS if name in snapshots},
         backend={name: text for name, text in meta.items() if name.startswith("backend")},
     )
-
-
-def _check_same_run(meta: Mapping[str, Any], evaluation: Path) -> None:
-    """Raise a `ResultsError` unless an evaluation is of the run with this meta."""
-    other = results.read_meta(evaluation)
-    for key in ("settings", "data"):
-        if other.get(key) != meta.get(key):
-            raise ResultsError(f"{evaluation / META}: {key}: found those of another run; allowed: those of the run's")

@@ -21,12 +21,13 @@ from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.model.sparse_rows import SparseRows
 from rbmbench.training.arguments import settings_from
+from rbmbench.training.evaluation import pseudo_score
 from rbmbench.training.passes import Passes
 
 PARTICLES, TEMPERATURES = 512, 1000
 """Of the annealing that estimates log Z of models too large to enumerate."""
-SCORED_UNITS, REPORTED_ROWS = 64, 200
-"""Units whose pseudo-likelihood scores a pass where log Z is not known, and training rows for ``verbose``."""
+REPORTED_ROWS = 200
+"""Training rows that ``verbose`` scores."""
 
 
 class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -286,11 +287,9 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @staticmethod
     def _score(rbm: RBM, rows: np.ndarray) -> float:
-        """Return the score of rows in nats per row, see the class."""
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
-        units = np.unique(np.linspace(0, rbm.visible_units - 1, SCORED_UNITS).astype(int))
-        return float(pseudo_log_likelihood(rbm, rows, units).mean())
+        return float(pseudo_score(rbm, rows))
 
     def _model(self) -> RBM:
         check_is_fitted(self)
@@ -303,7 +302,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.concatenate([function(block) for block in blocks])
 
     def _states(self, X, reset=False) -> "np.ndarray | SparseRows":
-        """Return rows as states, uint8."""
         rows = validate_data(self, X, reset=reset, dtype="numeric", accept_sparse="csr")
         if not sparse.issparse(rows) or (self.threshold or 0) < 0:
             rows = rows.toarray() if sparse.issparse(rows) else rows
@@ -330,7 +328,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 def _tossed(means: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-    """Return independent states with these means, uint8."""
     return (random.random_sample(means.shape) < means).astype(np.uint8)
 
 

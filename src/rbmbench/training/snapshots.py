@@ -12,7 +12,13 @@ from rbmbench.base.metrics import TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, tempered_log_partition
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    bracketed_log_partition,
+    inverse_temperatures,
+    tempered_log_partition,
+)
 from rbmbench.likelihood.particles import Particles
 from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import content, training_rows
@@ -63,7 +69,8 @@ def annealed_curve(
     DataFrame
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
         PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
-        annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`.
+        annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`; if the
+        settings have ``bracket``, log_partition_low and log_partition_high, the ends of an interval of 95 %.
 
     Raises
     ------
@@ -75,7 +82,10 @@ def annealed_curve(
     threads = positive_integer("threads", threads)
     visible = snapshots["snapshot_W"].shape[-2]
     data = training_rows(data, "training data", visible)
-    held_out = {part: binary_rows(rows, f"{part} data", visible) for part, rows in (held_out or {}).items()}
+    held_out = {
+        snapshots_at_once: binary_rows(rows, f"{snapshots_at_once} data", visible)
+        for snapshots_at_once, rows in (held_out or {}).items()
+    }
     checkpointer = checkpointer or Checkpointer()
     contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
@@ -86,15 +96,19 @@ def annealed_curve(
         target_error, products = settings.tempering.target_error, settings.tempering.products
         estimate = partial(tempered_log_partition, data=data, target_error=target_error, budget=products)
     else:
-        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=settings.temperatures)
+        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=schedule)
+        if settings.bracket:
+            budget = {"data": data} | settings.bracket.model_dump()
+            estimate = partial(bracketed_log_partition, **estimate.keywords, **budget)
     while evaluation.done < len(evaluation.iterations):
-        part, begun = evaluation.next(at_once=-(-threads // trials))
-        count = part.W.shape[0]
+        snapshots_at_once, begun = evaluation.next(at_once=-(-threads // trials))
+        count = snapshots_at_once.W.shape[0]
         # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
         of_snapshots = first_snapshot + np.arange(evaluation.done, evaluation.done + count)[:, None]
         of_trials = np.arange(first_trial, first_trial + trials)
-        found = estimate(
-            part.like(arrays.empty(0)),
+        log_z = estimate(
+            snapshots_at_once.like(arrays.empty(0)),
             seed=settings.seed,
             base=base,
             keys=((of_snapshots + (of_trials << 16)) % 2**32).ravel(),
@@ -103,14 +117,16 @@ def annealed_curve(
             progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
-        metrics = rows.log_likelihoods(part, found.log_partition) | {
-            "log_partition": found.log_partition,
-            "log_partition_error": found.standard_error,
+        metrics = rows.log_likelihoods(snapshots_at_once, log_z.log_partition) | {
+            "log_partition": log_z.log_partition,
+            "log_partition_error": log_z.standard_error,
         }
         if settings.tempering:
-            metrics |= {f"log_partition_{name}": getattr(found, name) for name in TEMPERED}
+            metrics |= {f"log_partition_{name}": getattr(log_z, name) for name in TEMPERED}
         else:
-            metrics["annealing_effective_sample_size"] = found.effective_sample_size
+            metrics["annealing_effective_sample_size"] = log_z.effective_sample_size
+            if settings.bracket:
+                metrics |= {"log_partition_low": log_z.low, "log_partition_high": log_z.high}
         evaluation.add(metrics, of_trials)
     return evaluation.curve.frame()
 
@@ -148,12 +164,12 @@ class _AnnealedEvaluation:
         """Save the particles or chains if a checkpoint is due or there is a signal, which ends the evaluation."""
 
         def state() -> State:
-            found, plain = particles(), {"at_once": count}
-            if isinstance(found, Particles):
-                arrays = found._asdict()
+            chains, plain = particles(), {"at_once": count}
+            if isinstance(chains, Particles):
+                arrays = chains._asdict()
                 plain |= {name: int(arrays.pop(name)) for name in ("steps", "draw")}
             else:
-                arrays = {f"{number}.{name}": array for number, own in enumerate(found) for name, array in own.items()}
+                arrays = {f"{number}.{name}": array for number, own in enumerate(chains) for name, array in own.items()}
             return self._state(arrays) | plain
 
         self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)

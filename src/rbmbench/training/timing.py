@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training steps, and the matrix products that they consist of, as functions to be timed.
+"""Training steps as functions to be timed.
 
 Used by the benchmarks, which compare them, and by the forecast.
 """
@@ -79,27 +79,3 @@ def training_step(
 
     step.steps = steps
     return step
-
-
-def matrix_products(
-    visible, hidden, batch, k, trials=1, place=lambda array: array, multiply=np.matmul
-) -> Callable[[], object]:
-    """Return a function with the matrix products of one CD-k step: 2 k + 1 for the chains, 2 for the statistics.
-
-    ``multiply(states, matrix, out)`` makes them: NumPy's dense product, or a kernel for binary states.
-    """
-    rng = np.random.default_rng(1)
-    v = place((rng.random((trials, batch, visible)) < 0.13).astype(np.float32))
-    h = place((rng.random((trials, batch, hidden)) < 0.5).astype(np.float32))
-    W = place(rng.normal(0, 0.1, (trials, visible, hidden)).astype(np.float32))
-    v_W, h_W, statistics = np.empty_like(h), np.empty_like(v), np.empty_like(W)
-
-    def products():
-        for _ in range(k):
-            multiply(v, W, v_W)
-            multiply(h, W.swapaxes(-1, -2), h_W)
-        multiply(v, W, v_W)
-        multiply(v.swapaxes(-1, -2), h, statistics)
-        multiply(v.swapaxes(-1, -2), h, statistics)
-
-    return products

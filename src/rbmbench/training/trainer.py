@@ -25,13 +25,21 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
+from rbmbench.likelihood import is_enumerable
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
-from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, held_out_rows
+from rbmbench.training.evaluation import (
+    WithBiasBound,
+    WithProxy,
+    WithScore,
+    check_snapshots_fit,
+    evaluator,
+    held_out_rows,
+)
 from rbmbench.training.loop import Loop
 from rbmbench.training.run import TrainingResult
 from rbmbench.training.shards import Shard, make_shards
@@ -131,8 +139,8 @@ def run(
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
     data = training_rows(data, "training data")
-    given = {part: rows for part, rows in (("validation", validation), ("test", test)) if rows is not None}
-    given = {part: binary_rows(rows, f"{part} data", data.shape[1], may_be_empty=True) for part, rows in given.items()}
+    held = {name: rows for name, rows in (("validation", validation), ("test", test)) if rows is not None}
+    held = {name: binary_rows(rows, f"{name} data", data.shape[1], may_be_empty=True) for name, rows in held.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
@@ -140,8 +148,10 @@ def run(
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
-    held_out = held_out_rows(settings, given)
+    held_out = held_out_rows(settings, held)
     evaluate = evaluator(data, settings.hidden, held_out)
+    if settings.patience and not is_enumerable(data.shape[1], settings.hidden):
+        evaluate = WithScore(evaluate, held_out["validation"])
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
@@ -149,7 +159,9 @@ def run(
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
     begun = (
-        {f"initial_{name}": part for name, part in initial.on_host().parameters._asdict().items()} if initial else {}
+        {f"initial_{name}": parameter for name, parameter in initial.on_host().parameters._asdict().items()}
+        if initial
+        else {}
     )
     saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
@@ -221,7 +233,7 @@ def train(
         parameters are drawn from, see `rbmbench.base.settings.Initial`.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, precision, evaluate_every,
-        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood.
+        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood, patience.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
@@ -232,21 +244,18 @@ def train(
         of_run["initial"] = initial
     else:
         values["initial"] = initial
-    dataset = _loaded(data) if isinstance(data, str | PathLike) else data
+    dataset = data
+    if isinstance(data, str | PathLike):
+        is_file = not isinstance(data, str) or os.path.splitext(data)[1]
+        dataset = datasets.read_file(data, sparse=True) if is_file else datasets.load(data)
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
     of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
     held_out: dict[str, Any] = {
-        part: getattr(dataset, part) if rows is None else rows
-        for part, rows in (("validation", validation), ("test", test))
+        name: getattr(dataset, name) if rows is None else rows
+        for name, rows in (("validation", validation), ("test", test))
     }
     result = run(dataset.train, parsed, **of_run, **held_out)
     return replace(result, meta=result.meta | {"data": dataset.provenance})
-
-
-def _loaded(data: str | PathLike) -> Dataset:
-    """Return the data set of a name, or of a file, which has an ending."""
-    is_file = not isinstance(data, str) or os.path.splitext(data)[1]
-    return datasets.read_file(data, sparse=True) if is_file else datasets.load(data)

@@ -77,7 +77,7 @@ def ascend_centered(
         rate * (positive.scale * _times(up, x) - negative.scale * _times(down, x)) - _times(less, x)
         for up, down, less, x in (
             (positive.sums.W, negative.sums.W, excess, lam),
-            (*(_transposed(W) for W in (positive.sums.W, negative.sums.W, excess)), mu),
+            (*(W.swapaxes(-1, -2) for W in (positive.sums.W, negative.sums.W, excess)), mu),
         )
     )
     for parameter, less in ((rbm.W, excess), (rbm.b, moved_b), (rbm.c, moved_c)):
@@ -86,7 +86,3 @@ def ascend_centered(
 
 def _times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
-
-
-def _transposed(matrix: Array) -> Array:
-    return matrix.swapaxes(-1, -2)

@@ -27,15 +27,15 @@ class Momentum(UpdateRule):
 
     def start(self, rbm, data):
         """Return velocities of zero."""
-        return {f"velocity_{name}": np.zeros_like(part) for name, part in rbm.parameters._asdict().items()}
+        return {f"velocity_{name}": np.zeros_like(parameter) for name, parameter in rbm.parameters._asdict().items()}
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         velocity = unchecked_rbm(*(memory[f"velocity_{name}"] for name in ("W", "b", "c")))
-        for part in velocity.parameters:
-            part *= self.momentum
+        for entry in velocity.parameters:
+            entry *= self.momentum
         ascend(velocity, *estimator.phase_sums(estimate), rate)
-        for parameter, part in zip(rbm.parameters, velocity.parameters, strict=True):
-            np.add(parameter, part, out=parameter)
+        for parameter, entry in zip(rbm.parameters, velocity.parameters, strict=True):
+            np.add(parameter, entry, out=parameter)
         return estimate

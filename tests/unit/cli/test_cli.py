@@ -303,9 +303,6 @@ def test_a_backend_that_is_not_there_is_one_line(data, tmp_path, capsys, monkeyp
     assert capsys.readouterr().err.strip().splitlines()[-1] == expected
 
 
-DEEP = "a/" * 2000 + "x"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -317,11 +314,7 @@ DEEP = "a/" * 2000 + "x"
         (("data", "--name", "bars_and_stripes", "--out", "x\udcff"), r"argument 'x\udcff': is not UTF-8"),
         (("data", "--name", "\ud800", "--out", "x"), "is not UTF-8"),
         (("data", "--name", "bars_and_stripes", "--out", "x\0y"), "without NUL characters"),
-        (
-            ("data", "--name", "bars_and_stripes", "--out", DEEP),
-            "found 2001 folders below each other; should be at most 256",
-        ),
-        (("data", "--name", "bars_and_stripes", "--out", "é" * 151), "found a name of 302 bytes"),
+        (("data", "--name", "bars_and_stripes", "--out", "é" * 151), "File name too long"),
         (("data",), "the following arguments are required: --name, --out; see 'rbmbench data --help'"),
         (("traim",), "unknown command 'traim'; nearest: 'train'"),
     ],

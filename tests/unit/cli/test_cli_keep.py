@@ -11,14 +11,20 @@ from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 from sample_results import isl_figure
 
 from rbmbench import cli
+from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.planning.specs import parse_spec
+from rbmbench.reporting import charts
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
+from rbmbench.reporting.text_tables import write_text
 
 
-def numbers_of(values):
-    spec = parse_spec(values, "test")
-    return spec.numbers(spec.read())
+def draw(scale, values):
+    """Write what a notebook makes of a figure, but for the pictures."""
+    spec, layout = parse_spec(values, "test"), Layout(str(scale))
+    files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md")}
+    charts.write_figure(spec, spec.read(), csv=layout.numbers(spec.key), **files)
+    write_text(json.dumps(values), layout.spec(spec.key))
 
 
 @pytest.fixture
@@ -26,12 +32,7 @@ def made(tmp_path):
     scale = tmp_path / "results" / "tiny"
     curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
     spec = figure(scale, {"a": {"curves": curves}})
-    for name, content in {
-        "specs/popcd_fig1.json": json.dumps(spec),
-        "data/popcd_fig1.csv": numbers_of(spec).to_csv(index=False),
-    }.items():
-        (scale / name).parent.mkdir(parents=True, exist_ok=True)
-        (scale / name).write_text(content)
+    draw(scale, spec)
     other = DIFFERENCE | {"id": "popcd_9", "curve": "fig2.a.pop_cd_1", "against": "fig2.a.cd_1"}
     (tmp_path / "popcd.yaml").write_text(yaml.safe_dump({"claims": [DIFFERENCE, other], "needs": {"trials": 5}}))
     return scale
@@ -71,8 +72,7 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     values = {"gibbs": [[-40, -36, -32, -30.0]]}
     spec = isl_figure(made, {"a": {"values": values}})
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
-    (made / "data/rates_fpcd_fig2.csv").write_text(numbers_of(spec).to_csv(index=False))
-    (made / "specs/rates_fpcd_fig2.json").write_text(json.dumps(spec))
+    draw(made, spec)
     assert keep(made, "--figures", "rates_fpcd_fig2") == 0
     metas = json.loads((made / "kept" / "meta" / "rates_fpcd_fig2.json").read_text())
     assert set(metas) == {"toy-3h-cd_1", "rates_fpcd_fig2-a"}
@@ -137,8 +137,7 @@ def test_what_was_not_made_cannot_be_kept(made, capsys):
 
 def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     file = made / "specs" / "popcd_fig1.json"
-    (made / "specs" / "popcd_fig2.json").write_text(json.dumps(json.loads(file.read_text()) | {"key": "popcd_fig2"}))
-    (made / "data" / "popcd_fig2.csv").write_bytes((made / "data" / "popcd_fig1.csv").read_bytes())
+    draw(made, json.loads(file.read_text()) | {"key": "popcd_fig2"})
     assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
     metas, named = (json.loads((made / "kept" / "meta" / f"popcd_fig{n}.json").read_text()) for n in (1, 2))
     assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}

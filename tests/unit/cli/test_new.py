@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from rbmbench.cli import main
 from rbmbench.config.loading import load
@@ -65,27 +64,11 @@ def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
 
 
-def test_a_paper_works_with_its_test_and_takes_claims(capsys):
+def test_a_paper_works_with_its_claims_and_its_test(capsys):
     assert main(["new", "paper", "my_own"]) == 0
     assert "snakemake -c2 paper_my_own claims report --configfile config/my_own.yaml" in capsys.readouterr().out
-    before = Path("config/claims/my_own.yaml").read_text()
-    assert main(["new", "claim", "second", "--paper", "my_own"]) == 0
-    text = Path("config/claims/my_own.yaml").read_text()
-    assert [claim["id"] for claim in yaml.safe_load(text)["claims"]] == ["second", "my_own_1"]
-    assert [line for line in before.splitlines() if line not in text.splitlines()] == []
     files.check(Path("config/claims"), load(["config/my_own.yaml"]))
     assert pytest_of("config/test_my_own.py").returncode == 0
-    line = refused(capsys, "claim", "second", "--paper", "my_own")
-    assert line == "config/claims/my_own.yaml: claim 'second' is there already; allowed: another name"
-
-
-@pytest.mark.parametrize("empty", ["claims: []\n", "needs: {trials: 3}\nclaims: []  # none yet\n", None])
-def test_the_first_claim_of_a_paper(empty):
-    assert main(["new", "paper", "my_own"]) == 0
-    file = Path("config/claims/my_own.yaml")
-    file.write_text(empty) if empty else file.unlink()
-    assert main(["new", "claim", "first", "--paper", "my_own"]) == 0
-    assert [claim["id"] for claim in yaml.safe_load(file.read_text())["claims"]] == ["first"]
 
 
 @pytest.mark.parametrize("there", ["my_own.py", "test_my_own.py", "my_own.yaml"])
@@ -105,9 +88,7 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
         (["dataset", "test_mine"], "name: found 'test_mine'; allowed: "),
         (["estimator", "lambda"], "name: found 'lambda'; allowed: "),
         (["paper", "a" * 60], "name: found 'aaaa"),
-        (["claim", "mine"], "--paper: found nothing with `new claim`; allowed: "),
-        (["estimator", "mine", "--paper", "popcd"], "--paper: found 'popcd' with `new estimator`; allowed: "),
-        (["claim", "mine", "--paper", "none"], "--paper: found 'none'; allowed: none yet: `rbmbench new paper KEY`"),
+        (["claim", "mine"], "argument what: invalid choice: 'claim'"),
         (["sampler", "mine"], "argument what: invalid choice: 'sampler'"),
     ],
 )

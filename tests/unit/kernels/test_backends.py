@@ -9,7 +9,7 @@ import pytest
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
-from rbmbench.kernels import backends
+from rbmbench.kernels import backend_name, backends, pair_kernels, reference_kernels
 
 
 @pytest.mark.parametrize("name", ["gpu", "numba", ""])
@@ -61,3 +61,18 @@ def test_the_work_of_an_iteration():
 
 def test_a_backend_changes_no_id():
     assert "backend" not in RunSettings.model_fields
+
+
+def test_reference_kernels_are_taken_within_the_block_alone():
+    array = np.zeros(1)
+    before = backend_name(array)
+    with reference_kernels():
+        assert backend_name(array) == "numpy"
+        assert pair_kernels(array) is None
+        with reference_kernels():
+            pass
+        assert backend_name(array) == "numpy"
+    assert backend_name(array) == before
+    with pytest.raises(ZeroDivisionError), reference_kernels():
+        raise ZeroDivisionError
+    assert backend_name(array) == before == "numba"

@@ -6,11 +6,11 @@ import subprocess
 
 import pandas as pd
 import pytest
-from reporting_results import differences, numbers, stand_in, table
+from reporting_results import cells_of, differences, numbers, stand_in, table
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import BiasVarianceSpec
-from rbmbench.reporting import text_tables
+from rbmbench.reporting import charts, text_tables
 
 PUBLISHED = {
     "estimates": 50000,
@@ -36,11 +36,11 @@ def wide_of(spec) -> pd.DataFrame:
 
 
 def paper_layout(spec, wide=None) -> pd.DataFrame:
-    return spec.layout(wide_of(spec) if wide is None else wide).parts[0].cells
+    return cells_of(spec.table(wide_of(spec) if wide is None else wide).parts[0])
 
 
 def certainty_layout(spec) -> pd.DataFrame:
-    return spec.layout(wide_of(spec)).parts[1].cells
+    return cells_of(spec.table(wide_of(spec)).parts[1])
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     published = {"iterations": 10000, "estimate.estimates": 50000, "ground_truth.samples": 200000}
     values["differences"] = differences(made, published, "toy_3")
     spec = parse(BiasVarianceSpec, values, "test")
-    notes = spec.layout(wide_of(spec)).notes
+    notes = spec.table(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [
         "Scale: tiny; trained models per row: 2.",
         "Stand-in data: Digits 8x8 in place of Letters.",
@@ -121,7 +121,7 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
 
 
 def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
-    text_tables.write_markdown(spec, spec.layout(wide_of(spec)), tmp_path / "table.md")
+    text_tables.write_markdown(charts.table_of(spec, wide_of(spec)), tmp_path / "table.md")
     text = (tmp_path / "table.md").read_text()
     assert text.startswith("# Table 1 of popcd: Bias\n")
     cells = [cell.strip() for cell in next(line for line in text.splitlines() if "Toy" in line).split("|")[1:-1]]
@@ -141,7 +141,7 @@ def test_tex_of_any_text_is_text():
 
 
 def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
-    text_tables.write_tex(spec, spec.layout(wide_of(spec)), tmp_path / "table.tex")
+    text_tables.write_tex(charts.table_of(spec, wide_of(spec)), tmp_path / "table.tex")
     text = (tmp_path / "table.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
     assert text.startswith("% Needs \\usepackage{booktabs,graphicx,siunitx}.")

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Charts: what figures show as data, and figures that are drawn from nothing else."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image as Picture
+from pydantic import ValidationError
 from reporting_results import figure, rising
 
+from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
-from rbmbench.kinds._curve_chart import curves_chart
-from rbmbench.kinds.learning_curves import Facts
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue
+from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Line, Mark, Printed, Series
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting import charts
+from rbmbench.reporting import charts, style
+from rbmbench.reporting.drawing import draw_chart
 from rbmbench.reporting.page.panels import panel_of
-from rbmbench.reporting.redraw import keep_figure
+from rbmbench.reporting.redraw import redraw
+from rbmbench.reporting.style import PAGE, PUBLICATION
 
 
 def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
@@ -41,8 +44,10 @@ def test_a_chart_counts_epochs_where_the_figure_does_and_ends_at_the_ceiling(tmp
     values["panels"][0] |= {"epoch": 50, "batch": 5}
     spec = parse_spec(values, "test")
     found = spec.read()
-    numbers = spec.numbers(found).assign(metric="older_bias_bound")
-    (panel,) = curves_chart(spec, numbers, Facts(), found.runs).panels
+    found = replace(found, frame=found.frame.assign(metric="older_bias_bound"))
+    spec = spec.model_copy(update={"panels": (spec.panels[0].model_copy(update={"metrics": ("older_bias_bound",)}),)})
+    numbers = spec.numbers(found)
+    (panel,) = spec.chart(found).panels
     assert (panel.x.title, panel.epoch, panel.rows) == ("epoch", 50, None)
     assert panel.title.endswith("rate 0.1, mini-batches of 5")
     assert panel.series[0].x == tuple(numbers["iteration"] / 50)
@@ -61,20 +66,20 @@ class Plain(FigureSpec):
         """Return x and y, as the results of a run."""
         return SQUARES
 
-    def numbers(self, found):
+    def numbers(self, results):
         """Return x and y."""
-        return pd.DataFrame(found)
+        return pd.DataFrame(results)
 
-    def caption(self, found):
+    def caption(self, results):
         """Return the caption."""
         return "Squares."
 
-    def chart(self, found):
+    def chart(self, results):
         """Return a curve, a line and a printed value."""
-        series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": found["y"]}, index=found["x"])),)
+        series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": results["y"]}, index=results["x"])),)
         more = {
             "lines": (Line(title="limit", value=30.0),),
-            "printed": (PrintedValue(label="of 4", value=16.0, at=4.0),),
+            "printed": (Printed(label="of 4", value=16.0, at=4.0),),
         }
         panel = ChartPanel(name="a", title="Numbers", x=Axis(title="x"), y=Axis(title="y"), series=series, **more)
         return Chart(panels=(panel,))
@@ -91,9 +96,50 @@ def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
     assert (drawn.lines[0].value, drawn.printed[0].at) == (30.0, 4.0)
     picture = np.asarray(Picture.open(files["png"]).convert("RGB"))
     assert np.ptp(picture) > 0
-    kept = Layout(str(tmp_path / "kept"))
-    keep_figure(spec, spec.model_dump(mode="json"), kept)
-    np.testing.assert_array_equal(Picture.open(kept.figure(spec.key, "png")).convert("RGB"), picture)
+    made = Layout(str(tmp_path / "made"))
+    charts.write(chart, made.figure(spec.key, "json"))
+    redraw(made.root, spec.key, tmp_path / "again")
+    again = Layout(str(tmp_path / "again")).figure(spec.key, "png")
+    np.testing.assert_array_equal(Picture.open(again).convert("RGB"), picture)
+
+
+OWN = Series(key="own", label="Own", x=(0.0, 1.0, 2.0), mean=(3.0, None, 5.0))
+SHARES = OWN.model_copy(update={"mean": (0.0, 0.5, 1.0)})
+CURVES = (OWN, Series(key="empty", label="Empty", x=(), mean=()))
+AXES = {"x": Axis(title="x", ticks=("p", "q", "r")), "y": Axis(title="y")}
+
+
+@pytest.mark.parametrize("sheet", [PAGE, *PUBLICATION.values()])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"series": CURVES},
+        {"series": (OWN,), "drawn_as": "points"},
+        {"series": (OWN,), "drawn_as": "cells"},
+        {"series": (SHARES, CURVES[1]), "drawn_as": "steps"},
+        {"bars": (Bars(key="own", edges=(0.0, 1.0, 2.0), heights=(0.25, 0.75)),)},
+        {"series": CURVES, "marks": (Mark(key="other", at=1.0), Mark(key="own", at=0.0, height=3.0))},
+        {},
+    ],
+)
+def test_a_chart_without_a_layout_or_a_legend_has_a_picture(tmp_path, shown, sheet):
+    panels = tuple(ChartPanel(name=name, title="T", **AXES, **shown) for name in "abcd")
+    picture = draw_chart(Chart(title="Own", panels=panels), sheet)
+    assert [ax.get_title(loc="left") for ax in picture.axes[:4]] == [f"({name}) T" for name in "abcd"]
+    style.save(picture, tmp_path / "own.png")
+
+
+@pytest.mark.parametrize("name", ["mean", "high", "median"])
+def test_a_curve_without_a_value_for_each_x_is_refused(name):
+    with pytest.raises(ValidationError, match="cd_1: must have 3 values, one for each x, got 2"):
+        Series(key="cd_1", label="CD-1", x=(1.0, 2.0, 3.0), **{"mean": (), name: (5.0, 7.0)})
+
+
+def test_a_chart_of_another_version_is_one_line(tmp_path):
+    file = tmp_path / "chart.json"
+    file.write_text('{"key": "own_fig1"}')
+    with pytest.raises(ResultsError, match=r"chart.json: version must be 2, got 1; make the figure or table again"):
+        charts.read(Chart, file)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import differences
+from reporting_results import differences, drawn
 from scipy import stats
 
 from rbmbench.base.errors import ResultsError
@@ -134,16 +134,16 @@ def test_distribution_counts_every_pair_once(spec):
 
 
 def test_the_figure_shows_shares_of_all_pairs(spec, tmp_path):
-    drawn = spec.draw(spec.read())
-    histogram, shares = drawn.axes
+    picture = drawn(spec)
+    histogram, shares = picture.axes
     assert [line.get_ydata()[-1] for line in shares.get_lines()] == pytest.approx([0.4, 1.0])
     outlines = [patch for patch in histogram.patches if not patch.get_fill()]
     assert [patch.get_data().values.sum() for patch in outlines] == pytest.approx([0.4, 1.0])
-    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
+    labels = [text.get_text() for text in picture.legends[0].get_texts()]
     assert labels[0] == "general coupling (Algorithm 1): 40 % met in less than 29"
-    assert "5 of 1\N{NO-BREAK SPACE}000 replications" in drawn.get_suptitle()
+    assert "5 of 1\N{NO-BREAK SPACE}000 replications" in picture.get_suptitle()
     for name in ("one.png", "two.png"):
-        style.save(spec.draw(spec.read()), tmp_path / name)
+        style.save(drawn(spec), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 

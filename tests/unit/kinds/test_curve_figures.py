@@ -4,18 +4,28 @@
 import numpy as np
 import pandas as pd
 import pytest
+import reporting_results
 from reporting_results import falling, figure, rising, stand_in
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.kinds import _curve_panels
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.reporting import style
+from rbmbench.reporting.drawing import rows_of
+from rbmbench.reporting.ranges import vertical_limits
+
+
+def spec_of(values) -> LearningCurvesSpec:
+    return parse(LearningCurvesSpec, values, "test")
 
 
 def drawn(tmp_path, panels, **more):
-    spec = parse(LearningCurvesSpec, figure(tmp_path, panels, **more), "test")
-    return spec.draw(spec.read())
+    return reporting_results.drawn(spec_of(figure(tmp_path, panels, **more)))
+
+
+def names_by_row(values):
+    spec = spec_of(values)
+    return [[panel.name for panel in row] for row in rows_of(spec.chart(spec.read()).panels, 3)]
 
 
 def texts(ax):
@@ -48,15 +58,14 @@ def test_large_sums_are_given_in_powers_of_a_thousand(tmp_path):
 def test_rows_are_data_sets_and_columns_rates(tmp_path):
     one = {"curves": {"cd_1": rising(-5.0)}}
     panels = {"a": one, "b": one | {"rate": 0.01}, "c": one | {"data": "other"}, "d": one | {"hidden": 100}}
-    spec = parse(LearningCurvesSpec, figure(tmp_path, panels), "test")
-    assert [[panel.name for panel in row] for row in _curve_panels.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
+    assert names_by_row(figure(tmp_path, panels)) == [["a", "b"], ["c"], ["d"]]
 
 
 @pytest.mark.parametrize(("panels", "lengths"), [(3, [3]), (4, [2, 2]), (5, [3, 2]), (6, [3, 3]), (7, [3, 3, 1])])
 def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     spec["panels"] = [spec["panels"][0] | {"name": name} for name in "abcdefg"[:panels]]
-    assert list(map(len, _curve_panels.grid(parse(LearningCurvesSpec, spec, "test").panels))) == lengths
+    assert list(map(len, names_by_row(spec))) == lengths
 
 
 def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
@@ -85,7 +94,7 @@ def test_titles_name_settings_that_are_not_the_paper_s(tmp_path):
     values["differences"] += [change | {"setting": f"update.{name}"} for name in ("first", "second", "third")]
     spec = parse(LearningCurvesSpec, values, "test")
     found = spec.read()
-    title = spec.draw(found).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
+    title = reporting_results.drawn(spec).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
     assert title.endswith("\nrate 0.1 (paper: 0.02); more differences: see the caption")
     assert "update third 0, 1, 2" in spec.caption(found).replace("\N{NO-BREAK SPACE}", " ")
 
@@ -123,9 +132,8 @@ def test_one_trial_has_no_band(tmp_path):
 def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
-    summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
-    summary = summary.assign(algorithm="cd_1", metric="log_likelihood")
-    low, high = _curve_panels.vertical_limits(summary)
+    curves = pd.DataFrame({"curve": 0, "x": iterations, "mean": mean, "high": mean + 0.5})
+    low, high = vertical_limits(curves)
     assert -102 < low < -101
     assert -99.6 < high < -99
 
@@ -156,7 +164,7 @@ def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path,
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}) | {"title": text}
     values["panels"][0]["runs"][0]["label"] = text
     spec = parse(LearningCurvesSpec, values, "test")
-    picture = spec.draw(spec.read())
+    picture = reporting_results.drawn(spec)
     picture.axes[0].set(yscale="log", ylim=(3, 700))
     style.save(picture, tmp_path / "a.png")
     (legend,) = picture.legends

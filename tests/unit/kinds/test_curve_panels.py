@@ -4,17 +4,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import figure, rising
+from matplotlib.collections import LineCollection
+from reporting_results import drawn, figure, rising
 
 from rbmbench import datasets
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.parsing import parse
-from rbmbench.kinds import _curve_panels as panels
 from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM
-from rbmbench.reporting import frames
+from rbmbench.reporting import frames, ranges
 from rbmbench.reporting.references import maximum, references
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
@@ -33,7 +33,7 @@ def diagnostic_panel(**more) -> dict:
 def test_a_panel_shows_the_metric_it_names(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES}, "b": diagnostic_panel()})
     found = spec.read()
-    likelihood, times = spec.draw(found).axes[:2]
+    likelihood, times = drawn(spec).axes[:2]
     (line,) = times.get_lines()
     np.testing.assert_allclose(line.get_ydata(), TIMES.mean(axis=0)[1:])
     assert likelihood.get_ylabel() == "log-likelihood of the training set\n(nats)"
@@ -43,6 +43,60 @@ def test_a_panel_shows_the_metric_it_names(tmp_path):
     caption = spec.caption(found)
     assert caption.startswith("Log-likelihood of the whole training set against the iteration (panel a): left axis")
     assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
+
+
+def bars_of(ax) -> list[np.ndarray]:
+    """Return the thin bars of a panel by curve: (evaluations, x and y, lower and upper end)."""
+    return [np.stack(part.get_segments()) for part in ax.collections if isinstance(part, LineCollection)]
+
+
+def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
+    # A standard error of 0.25 nats; two particles count at the last evaluation, and 50 before.
+    values, sizes = rising(-5.0, trials=1), np.where(np.arange(41) == 40, 2.0, 50.0)[None]
+    particles = {"annealing_effective_sample_size": sizes}
+    panel = {"curves": {"ucd": values}, "effective_particles": {"ucd": particles}}
+    spec = spec_of(tmp_path, {"a": panel, "b": {"curves": CURVES}})
+    found = spec.read()
+    numbers, picture = spec.numbers(found), drawn(spec)
+    half = 1.96 * 0.25
+    of_panel = numbers[numbers["panel"] == "a"]
+    expected = [np.append(values[0, :-1] - half, -np.inf), np.append(values[0, :-1] + half, values[0, -1] + np.log(40))]
+    np.testing.assert_allclose(of_panel[["estimate_low", "estimate_high"]].T, expected)
+    assert numbers[numbers["panel"] == "b"]["estimate_high"].isna().all()
+    estimated, exact = picture.axes[:2]
+    (bars,) = bars_of(estimated)
+    np.testing.assert_allclose(bars[:, :, 0], np.repeat(100 * np.arange(41), 2).reshape(41, 2))
+    shown = 13 * expected[0][:-1] > estimated.get_ylim()[0]
+    np.testing.assert_allclose(bars[:-1, 0, 1][shown], 13 * expected[0][:-1][shown])
+    assert bars[-1, 0, 1] == estimated.get_ylim()[0]
+    np.testing.assert_allclose(bars[:, 1, 1], 13 * expected[1])
+    assert bars_of(exact) == []
+    assert picture.legends[0].get_title().get_text().endswith("; thin bars: 95 % intervals of estimates")
+    assert "95 % intervals of estimates, without a lower end where few particles count." in spec.caption(found)
+    (series,) = spec.chart(found).panels[0].series
+    assert series.estimate_low[:-1] == pytest.approx(expected[0][:-1])
+    assert series.estimate_low[-1] is None
+    assert series.estimate_high == pytest.approx(expected[1])
+    assert spec.chart(found).panels[1].series[0].estimate_high == ()
+
+
+def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
+    values = rising(-5.0, trials=3)
+    high = 3 + np.arange(3.0)[:, None] + np.zeros(41)
+    bracket = {"log_partition_low": 1.0, "log_partition_high": high, "annealing_effective_sample_size": 2.0}
+    spec = spec_of(tmp_path, {"a": {"curves": {"ucd": values}, "effective_particles": {"ucd": bracket}}})
+    numbers = spec.numbers(spec.read())
+    # log Z is 3: the log-likelihood may be 2 nats larger, and 0, 1 and 2 smaller.
+    np.testing.assert_allclose(numbers["estimate_high"], values.mean(axis=0) + 2)
+    np.testing.assert_allclose(numbers["estimate_low"], values.mean(axis=0) - 1)
+
+
+def test_a_figure_of_exact_values_has_no_columns_of_estimates(tmp_path):
+    spec = spec_of(tmp_path, {"a": {"curves": CURVES}})
+    found = spec.read()
+    assert not [name for name in spec.numbers(found) if name.startswith("estimate")]
+    assert "intervals of estimates" not in spec.caption(found)
+    assert bars_of(drawn(spec).axes[0]) == []
 
 
 def test_a_metric_without_an_entry_has_its_own_name():
@@ -67,20 +121,20 @@ def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
     panel = diagnostic_panel(metrics=spec.panels[0].metrics, diagnostics=diagnostics)
     spec = spec_of(tmp_path / "again", {"a": panel})
     found = spec.read()
-    drawn = spec.draw(found)
-    first, second = drawn.axes[0].get_lines()
+    picture = drawn(spec)
+    first, second = picture.axes[0].get_lines()
     assert first.get_linestyle() == "-"
     assert second.get_linestyle() == "--"
     assert first.get_color() == second.get_color()
     assert second.get_ydata()[-1] == pytest.approx(13 * rising(-3.0, trials=3)[:, -1].mean())
-    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
+    labels = [text.get_text() for text in picture.legends[0].get_texts()]
     assert labels == ["ucd", "dashed: reconstruction log-likelihood, no bound"]
     assert "Dashed: reconstruction log-likelihood, no bound (nats)." in spec.caption(found)
 
 
 def test_an_axis_may_be_logarithmic(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(axis="log")})
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     assert ax.get_yscale() == "log"
     low, high = ax.get_ylim()
     assert 0 < low < TIMES.mean(axis=0)[1]
@@ -89,7 +143,7 @@ def test_an_axis_may_be_logarithmic(tmp_path):
 
 def test_values_of_zero_have_a_linear_axis(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(axis="log", diagnostics={"ucd": {"stopping_time": 0 * TIMES}})})
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     assert ax.get_yscale() == "linear"
     assert np.isfinite(ax.get_ylim()).all()
 
@@ -100,11 +154,11 @@ def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     found = spec.read()
     last = spec.numbers(found).iloc[-1]
     assert [last[name] for name in ("low", "high", "path_1", "path_2")] == pytest.approx([-490, -110, -500, -490])
-    drawn = spec.draw(found)
-    mean, *paths = drawn.axes[0].get_lines()
+    picture = drawn(spec)
+    mean, *paths = picture.axes[0].get_lines()
     assert [line.get_ydata()[-1] for line in paths] == pytest.approx([13 * -500.0, 13 * -490.0])
     assert paths[0].get_linewidth() < mean.get_linewidth()
-    title = drawn.legends[0].get_title().get_text()
+    title = picture.legends[0].get_title().get_text()
     assert title.endswith("band: 2.5–97.5 % quantile over trials; thin dark lines: 2 single trials")
     assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in spec.caption(found)
 
@@ -122,15 +176,15 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     older = np.where(np.arange(41) < 20, 64.0, 0.25) * np.ones((3, 1))
     spec = spec_of(tmp_path, {"a": bias_panel(older)})
     found = spec.read()
-    drawn = spec.draw(found)
-    bias, bound, third = drawn.axes[0].get_lines()
+    picture = drawn(spec)
+    bias, bound, third = picture.axes[0].get_lines()
     np.testing.assert_allclose(bound.get_ydata(), 3 * bias.get_ydata())
     assert third.get_xdata().tolist() == list(range(2000, 4100, 100))
     assert third.get_ydata().tolist() == [0.25] * 21
-    assert drawn.axes[0].get_ylim()[1] < 3
-    patterns = [line.get_linestyle() for line in drawn.axes[0].get_lines()]
+    assert picture.axes[0].get_ylim()[1] < 3
+    patterns = [line.get_linestyle() for line in picture.axes[0].get_lines()]
     assert patterns == ["-", "--", "--"]  # what dashes of any kind are called
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == [
         "ucd",
         "dashed: bound of the bias",
         "dotted: older bound of the bias, where it is below 1",
@@ -139,8 +193,8 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     assert "Panel a: largest bias of a parameter, at the evaluations." in caption
     assert "Dotted: older bound of the bias, where it is below 1." in caption
     nowhere = spec_of(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
-    drawn = nowhere.draw(nowhere.read())
-    assert len(drawn.axes[0].get_lines()) == 2
+    picture = drawn(nowhere)
+    assert len(picture.axes[0].get_lines()) == 2
 
 
 def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
@@ -148,20 +202,20 @@ def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
     found = spec.read()
     summary = spec.numbers(found)
     np.testing.assert_allclose(summary[summary["metric"] == "cd_bias"]["median"], 2 * BIAS[0][1:])
-    drawn = spec.draw(found)
-    means, medians = drawn.axes[0].get_lines()[::2], drawn.axes[0].get_lines()[1::2]
+    picture = drawn(spec)
+    means, medians = picture.axes[0].get_lines()[::2], picture.axes[0].get_lines()[1::2]
     np.testing.assert_allclose(medians[0].get_ydata(), 2 * BIAS[0][1:])
     for mean, median in zip(means, medians, strict=True):
         assert median.get_linewidth() < mean.get_linewidth()
         assert median.get_linestyle() == mean.get_linestyle()
-    assert drawn.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
+    assert picture.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
     assert "Thin dark lines: medians over the trials." in spec.caption(found)
     assert "median" not in frames.summarise(found.frame, Band())
 
 
 def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
     linear, log = (
-        spec.draw(spec.read()).axes[0]
+        drawn(spec).axes[0]
         for spec in (
             spec_of(tmp_path / axis, {"a": {"curves": CURVES, "iteration_axis": axis}}) for axis in ("linear", "log")
         )
@@ -173,7 +227,7 @@ def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
 def test_an_axis_may_count_epochs(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES, "epoch": 200, "mark": 0.5}})
     found = spec.read()
-    ax = spec.draw(found).axes[0]
+    ax = drawn(spec).axes[0]
     assert (ax.get_xlabel(), ax.get_xlim()) == ("epoch", (0, 4000 / 200))
     upright = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
     assert upright
@@ -187,17 +241,17 @@ def test_curves_that_are_left_out_are_named(tmp_path):
     values["differences"].append({"panel": "b", "setting": "panel", "published": "b", "kind": "budget"})
     spec = parse(LearningCurvesSpec, values, "test")
     found = spec.read()
-    drawn = spec.draw(found)
-    assert " scale, without panel b" in drawn.get_suptitle()
-    assert "without CD-10, pop-CD-10" in drawn.axes[0].texts[0].get_text()
+    picture = drawn(spec)
+    assert " scale, without panel b" in picture.get_suptitle()
+    assert "without CD-10, pop-CD-10" in picture.axes[0].texts[0].get_text()
     assert "no CD-10 and no pop-CD-10." in spec.caption(found)
 
 
 def test_a_single_trial_is_no_mean(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
     found = spec.read()
-    drawn = spec.draw(found)
-    assert drawn.legends[0].get_title().get_text() == "line: a single trial"
+    picture = drawn(spec)
+    assert picture.legends[0].get_title().get_text() == "line: a single trial"
     assert "Lines: a single trial." in spec.caption(found)
 
 
@@ -238,11 +292,11 @@ def test_reference_lines_are_drawn_where_they_belong(tmp_path):
     shown = {"a": {"curves": CURVES, "references": ["maximum"], "data_file": str(tmp_path / "toy.npz")}}
     spec = spec_of(tmp_path, shown)
     found = spec.read()
-    drawn = spec.draw(found)
-    ax = drawn.axes[0]
+    picture = drawn(spec)
+    ax = picture.axes[0]
     assert ax.get_lines()[-1].get_ydata() == pytest.approx([-13 * np.log(5)] * 2)
     assert ax.get_ylim()[1] > -13 * np.log(5)
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["ucd", "maximum log-likelihood"]
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == ["ucd", "maximum log-likelihood"]
     assert "Horizontal line, maximum log-likelihood: no model has more" in spec.caption(found)
 
 
@@ -262,12 +316,11 @@ def test_the_true_model_is_read_beside_the_data(tmp_path):
 
 
 def test_limits_hold_the_heights_of_lines():
-    summary = pd.DataFrame({"iteration": [0, 1], "mean": [1.0, 2.0], "high": [1.0, 2.0]})
-    summary = summary.assign(algorithm="ucd", metric="log_likelihood")
-    assert panels.vertical_limits(summary, heights=[5.0])[1] > 5.0
+    curves = pd.DataFrame({"curve": 0, "x": [0, 1], "mean": [1.0, 2.0], "high": [1.0, 2.0]})
+    assert ranges.vertical_limits(curves, heights=[5.0])[1] > 5.0
 
 
 def test_an_initial_model_far_below_does_not_squeeze_the_curves():
-    summary = pd.DataFrame({"iteration": [0, 1, 2], "mean": [-560.0, -180.0, -120.0]})
-    assert panels._without_start(summary)["iteration"].tolist() == [1, 2]
-    assert len(panels._without_start(summary.assign(mean=[-200.0, -180.0, -120.0]))) == 3
+    curves = pd.DataFrame({"x": [0, 1, 2], "mean": [-560.0, -180.0, -120.0]})
+    assert ranges.without_start(curves)["x"].tolist() == [1, 2]
+    assert len(ranges.without_start(curves.assign(mean=[-200.0, -180.0, -120.0]))) == 3

@@ -5,18 +5,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from image_results import IMAGES, ITERATIONS, images_figure
+from reporting_results import drawn
 
-from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load
-from rbmbench.io.atomic import write_json
-from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
 from rbmbench.kinds.learned_images import LearnedImagesSpec
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.plan import plan
 from rbmbench.reporting import text_tables
 from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, rows_of, snapshots
-from rbmbench.reporting.redraw import keep_figure, redraw
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def test_numbers_are_filters_and_samples_of_all_snapshots(spec):
     assert len(numbers) == 2 * len(ITERATIONS) * 2 * IMAGES
     arrays = np.load(f"{spec.panels[0].runs[1].folder}/model.npz")
     model = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in "Wbc"))
-    drawn = model.sample(IMAGES, 3)
+    samples = model.sample(IMAGES, 3)
     found = [one for one in snapshots(numbers) if one.algorithm == "pcd_1"]
     assert [one.iteration for one in found] == ITERATIONS
     for place, one in enumerate(found):
@@ -38,7 +36,7 @@ def test_numbers_are_filters_and_samples_of_all_snapshots(spec):
         # Half of the distance between two of the 15 levels.
         assert np.abs(one.filters.reshape(IMAGES, -1) - filters / largest).max() <= 0.5 / 7 + 1e-6
         assert one.largest == pytest.approx(largest.max())
-        assert np.array_equal(one.samples.reshape(IMAGES, -1), drawn[place])
+        assert np.array_equal(one.samples.reshape(IMAGES, -1), samples[place])
 
 
 def test_numbers_are_the_same_from_their_csv(spec, tmp_path):
@@ -70,7 +68,7 @@ def test_filters_are_red_above_0_and_blue_below_and_samples_dark():
 
 
 def test_picture_has_two_rows_per_algorithm_and_a_column_per_iteration(spec):
-    figure = spec.draw(spec.read())
+    figure = drawn(spec)
     assert len(figure.axes) == 2 * 2 * len(ITERATIONS)
     assert [ax.get_title() for ax in figure.axes[: len(ITERATIONS)]] == ["iteration 0", "10", "300"]
     assert [ax.get_ylabel() for ax in figure.axes[:: len(ITERATIONS)]] == [
@@ -86,58 +84,6 @@ def test_caption_says_what_is_shown(spec):
     caption = spec.caption(spec.read()).replace("\N{NO-BREAK SPACE}", " ")
     for part in ("RBMs of 7 hidden units after 0, 10 and 300 iterations", "first 5 hidden units", "300 of 9 000"):
         assert part in caption
-
-
-def test_kept_numbers_are_drawn_again(spec, tmp_path):
-    kept = Layout(str(tmp_path / "kept"))
-    keep_figure(spec, spec.model_dump(mode="json"), kept)
-    (tmp_path / "kept" / "data").mkdir()
-    spec.numbers(spec.read()).to_csv(kept.packed_numbers(spec.key), index=False)
-    assert redraw(kept.root, spec.key, tmp_path / "again")
-    again = Layout(str(tmp_path / "again"))
-    for ending in ("png", "md"):
-        with open(kept.figure(spec.key, ending), "rb") as one, open(again.figure(spec.key, ending), "rb") as other:
-            assert one.read() == other.read()
-
-
-BAD = {
-    "pixels": [("abc!efghi", "letters from a to p"), ("abcd", "a square number of letters, 9"), (None, "letters")],
-    "what": [("picture", "filter or sample")],
-    "iteration": [(-1, "a whole number from 0"), (0.5, "whole"), ("x", "whole")],
-    "largest": [(-0.1, "a finite number from 0"), (np.inf, "finite"), ("big", "finite")],
-}
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "allowed"), [(column, *case) for column, cases in BAD.items() for case in cases]
-)
-def test_wrong_numbers_are_one_line_with_file_and_column(spec, tmp_path, column, value, allowed):
-    kept = Layout(str(tmp_path / "kept"))
-    write_json(kept.spec(spec.key), spec.model_dump(mode="json") | {"facts": {}})
-    numbers = spec.numbers(spec.read()).astype({column: object})
-    numbers.loc[11, column] = value
-    text_tables.write_csv(numbers, kept.numbers(spec.key))
-    with pytest.raises(ResultsError, match=f"arena_fig5.csv: .*column '{column}', row 12: found .*{allowed}") as error:
-        redraw(kept.root, spec.key, tmp_path / "again")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("column", ["pixels", "label", "unit"])
-def test_missing_columns_are_named(spec, column):
-    with pytest.raises(ValueError, match=f"column '{column}' is missing; found panel"):
-        snapshots(spec.read().drop(columns=column))
-
-
-def test_numbers_without_rows_are_named(spec):
-    with pytest.raises(ValueError, match="has no rows; should have one per image"):
-        snapshots(spec.read().iloc[:0])
-
-
-def test_a_model_without_samples_is_named(spec):
-    numbers = spec.read()
-    lost = numbers[~((numbers["what"] == SAMPLE) & (numbers["iteration"] == 10))]
-    with pytest.raises(ValueError, match="column 'what': found no sample of CD_1 at iteration 10"):
-        snapshots(lost)
 
 
 def test_page_has_pictures_of_all_models(spec):

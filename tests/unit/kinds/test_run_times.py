@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of run times: what is divided by what, which times count, and what is said of the machine."""
 
-import json
-
 import pandas as pd
 import pytest
 from reporting_results import differences, make_run, rising, stand_in
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.run_times import RunTimesSpec
-from rbmbench.reporting import text_tables
+from rbmbench.reporting import charts, text_tables
 
 PUBLISHED = {
     "unit": "minutes",
@@ -78,7 +76,7 @@ def test_runs_on_another_machine_have_no_ratio(tmp_path):
     values = times_table(tmp_path, of={"ucd": {"threads": 2}})
     table = table_of(values)
     assert table["ratio"].isna().tolist() == [False, True, False]
-    words = parse(RunTimesSpec, values, "test").layout(table).notes
+    words = parse(RunTimesSpec, values, "test").table(table).notes
     assert words[-1] == "Without a ratio, run on another machine: UCD."
 
 
@@ -90,15 +88,15 @@ def test_annealing_counts_as_evaluation(tmp_path):
 
 def test_layout_leaves_out_what_the_paper_does_not_print(tmp_path):
     values = times_table(tmp_path, published={})
-    (part,) = parse(RunTimesSpec, values, "test").layout(table_of(values)).parts
-    assert list(part.cells) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
+    (part,) = parse(RunTimesSpec, values, "test").table(table_of(values)).parts
+    assert list(part.columns) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
 
 
 def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
     spec = parse(RunTimesSpec, times_table(tmp_path, meta=stand_in("mnist")), "test")
     table = spec.numbers(spec.read())
     for ending, write in (("md", text_tables.write_markdown), ("tex", text_tables.write_tex)):
-        write(spec, spec.layout(table), tmp_path / f"table.{ending}")
+        write(charts.table_of(spec, table), tmp_path / f"table.{ending}")
     markdown = (tmp_path / "table.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert markdown.startswith("# Table 1 of ucd: Run times\n")
     assert [cell.strip() for cell in markdown.split("| UCD")[1].splitlines()[0].split("|")[1:-1]] == [
@@ -122,6 +120,4 @@ def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
     assert r"UCD & 4~000 & 70.0 & 17.5 & 7.00 & 2280 & 228 & 19.0 & 0.0768 \\" in tex
     text_tables.write_csv(table, tmp_path / "table.csv")
     read = pd.read_csv(tmp_path / "table.csv")
-    again, before = spec.layout(read), spec.layout(table)
-    pd.testing.assert_frame_equal(again.parts[0].cells, before.parts[0].cells)
-    json.dumps(again.notes)
+    assert spec.table(read) == spec.table(table)

@@ -14,6 +14,7 @@ from rbmbench import estimators, samplers, updates
 from rbmbench.base import plugins, sources
 from rbmbench.base.settings import (
     AnnealingSettings,
+    Bracket,
     CouplingSettings,
     GroundTruthSettings,
     RunSettings,
@@ -72,6 +73,7 @@ def test_every_sampler_has_one(name):
     [
         AnnealingSettings(),
         AnnealingSettings(tempering=Tempering()),
+        AnnealingSettings(bracket=Bracket(), spacing="dense"),
         GroundTruthSettings(method="exact"),
         GroundTruthSettings(method="parallel_tempering"),
         CouplingSettings(visible=101, hidden=103, coupling="rbm"),
@@ -165,7 +167,7 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.estimators import cd
 from rbmbench.jobs import fingerprints, probes
 if "edit" in sys.argv:
-    file = Path(cd.__file__)
+    file = Path("rbmbench/estimators/cd.py")  # of the copy
     file.write_text(file.read_text().replace("def negative_phase", "def another_phase"))
 stage = {"until": 5000, "estimator": {"name": "cd"}, "rate": 0.01}
 print(fingerprints.fingerprint(RunSettings(data={"name": "mnist"}, hidden=17, batch=5, schedule=[stage]), 7))
@@ -178,7 +180,7 @@ def test_what_a_process_computes_after_an_edit_is_not_kept_as_that_of_the_new_co
     def fingerprint_of(cache: str, *arguments: str) -> str:
         own = os.environ | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / cache)}
         command = [sys.executable, "-c", EDITED, *arguments]
-        return subprocess.run(command, env=own, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=True).stdout.strip()
 
     old = fingerprint_of("other")
     assert fingerprint_of("cache", "edit") == old  # which this process had imported

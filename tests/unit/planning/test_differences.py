@@ -80,14 +80,17 @@ RUN = {
     "bias_bound": [(panel(bias_bound={"k": 3}), ("bias_bound.k", SETTING))],
     "validation_likelihood": [(panel(validation_likelihood=True), SAME)],
     "test_likelihood": [(panel(test_likelihood=True), SAME)],
+    "patience": [],
     "products": [(panel(products=1000.0), ("products", BUDGET))],
     "evaluate_at_products": [(panel(products=1000.0, evaluate_at_products=[3.0, 7.0]), ("products", BUDGET))],
 }
 ANNEALING = {
     "particles": [({"defaults": {"annealing": {"particles": 17}}}, ("annealing.particles", BUDGET))],
     "temperatures": [({"defaults": {"annealing": {"temperatures": 19}}}, ("annealing.temperatures", BUDGET))],
+    "spacing": [({"defaults": {"annealing": {"spacing": "dense"}}}, SAME)],
     "base": [({"defaults": {"annealing": {"base": "uniform"}}}, ("annealing.base", SETTING))],
     "tempering": [({"defaults": {"annealing": {"tempering": {}, "particles": 17}}}, SAME)],
+    "bracket": [({"defaults": {"annealing": {"bracket": {}}}}, SAME)],
     "seed": [({"defaults": {"seed": 7}}, SAME)],
 }
 TRUTH = {

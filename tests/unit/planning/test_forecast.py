@@ -47,10 +47,6 @@ COLUMNS = (
     "wall_seconds",
     "cores",
     "memory_mb",
-    "off_median",
-    "off_90",
-    "new_off_median",
-    "new_off_90",
     "basis",
 )
 # A machine whose costs are not the defaults, nor these times one factor.
@@ -137,7 +133,7 @@ def smoke(tmp_path, monkeypatch):
 @pytest.fixture
 def known():
     """A model of known costs."""
-    return costs.CostModel(COSTS, MEGABYTES, "made", (1.1, 1.5), (1.2, 1.7), 1.0)
+    return costs.CostModel(COSTS, MEGABYTES, "made", 1.0)
 
 
 def test_known_costs_are_recovered():
@@ -151,10 +147,6 @@ def test_known_costs_are_recovered():
         assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.05)
         defaults_are_off.append(default != pytest.approx(truth, rel=0.1))
     assert any(defaults_are_off)
-    assert max(fitted.off_alike) < 1.1
-    # Without all runs of a size, costs that only matter there stay at their defaults.
-    assert max(fitted.off_new) < max(FACTORS) / min(FACTORS)
-    assert min(*fitted.off_alike, *fitted.off_new) >= 1
 
 
 def test_other_work_on_the_machine_does_not_lengthen_forecasts():
@@ -180,15 +172,6 @@ def test_jobs_of_early_versions_are_no_records():
     assert records.records_of({key: part for key, part in meta.items() if key != "backend_products"}) == []
 
 
-def test_jobs_that_are_mostly_startup_do_not_count_as_errors():
-    found = made_records(varied_metas())
-    first = found[0]
-    share = 0.99 * costs.SHORT_SECONDS / sum(first.seconds.values())
-    short = replace(first, name="short", seconds={stage: share * seconds for stage, seconds in first.seconds.items()})
-    errors = costs.errors_left_out([*found, short], COSTS, lambda record: record.name)
-    assert len(errors) == sum(sum(record.seconds.values()) >= costs.SHORT_SECONDS for record in found)
-
-
 def test_without_records_the_machine_is_timed(monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0))
     slow = {name: 4 * cost for name, cost in SECONDS.items()}
@@ -198,12 +181,15 @@ def test_without_records_the_machine_is_timed(monkeypatch):
     expected = sum(total(slow, counts) for counts in counted.stages.values())
     assert fitted.seconds_of(counted) == pytest.approx(expected, rel=0.1)
     assert re.fullmatch(r"a short timing of this machine, with a load of \d+\.\d on \d+ cores?", fitted.basis)
-    assert all(math.isnan(value) for value in (*fitted.off_alike, *fitted.off_new, fitted.clock))
-    # Records of another machine do not replace the timing, but tell how good forecasts are.
-    foreign = forecasts.fitted_model(made_records(varied_metas(cpu="Other")), MACHINE, lambda: timed)
-    assert foreign.seconds_of(counted) == pytest.approx(fitted.seconds_of(counted), rel=0.1)
-    assert foreign.off_alike[0] >= 1
-    assert foreign.basis == f"{fitted.basis} and 16 recorded jobs of other machines"
+    assert math.isnan(fitted.clock)
+    # Records of another machine do not replace the timing; without one, they are better than nothing.
+    others = made_records(varied_metas(cpu="Other"))
+    assert forecasts.fitted_model(others, MACHINE, lambda: timed).seconds == fitted.seconds
+    foreign = forecasts.fitted_model(others, MACHINE)
+    expected = sum(total(COSTS, counts) for counts in counted.stages.values())
+    assert foreign.seconds_of(counted) == pytest.approx(expected, rel=0.1)
+    assert foreign.basis == "16 recorded jobs of other machines"
+    assert forecasts.fitted_model([], MACHINE).basis == "no recorded jobs"
 
 
 def test_the_short_timing_is_sane():
@@ -374,8 +360,9 @@ def test_samples_take_what_is_forecast():
     rbm = initial_rbm(251, 199, Stream(0, range(2), Purpose.INITIAL_PARAMETERS))
     held_out = {name: len(rows) for name, rows in parts.items()}
     counted = measuring_work("sample", settings, 2003, 251, 199, 2, held_out)
+    counts = {name: n for name, n in counted.stages["measuring"].items() if name != "first call"}
     (took,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
-    assert took / 2 < total(fitted.seconds, records._without_first_call(counted)) < 2 * took
+    assert took / 2 < total(fitted.seconds, counts) < 2 * took
 
 
 def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
@@ -493,7 +480,6 @@ def test_measurements_are_records(kind, values):
     (record,) = records.records_of(measured_meta(kind, values))
     assert record.seconds["startup"] == pytest.approx(2.5)
     assert total(COSTS, record.work.stages["measuring"]) == pytest.approx(record.seconds["measuring"])
-    assert record.problem == "Made 17, 16 hidden"
 
 
 def test_a_run_that_was_annealed_is_two_records():
@@ -549,11 +535,19 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     assert notes == []
     assert len(found) >= 60
     machine = found[0].machine
+    # What docs/reproducing.md promises: one half of the jobs of a processor second or more, from the other half.
+    errors = []
+    for half in (0, 1):
+        fitted = forecasts.fitted_model(found[half::2], machine, list)
+        for record in found[1 - half :: 2]:
+            took = sum(record.seconds.values())
+            if took >= 1:
+                expected = sum(total(fitted.seconds, record.work.stages[stage]) for stage in record.seconds)
+                errors.append(abs(math.log(expected / took)))
+    median, most = np.exp(np.quantile(errors, (0.5, 0.9)))
+    assert 1 < median < 1.2
+    assert median < most < 1.6
     fitted = forecasts.fitted_model(found, machine, list)
-    # What docs/reproducing.md promises.
-    for median, most in (fitted.off_alike, fitted.off_new):
-        assert 1 <= median < 1.2
-        assert median < most < 1.6
     # Many kept records are not of the job alone, but begin with the peak of the Snakemake that started it (several jobs
     # have the same 675.4 MB): they bound what it took from above only.
     ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in found]
@@ -578,7 +572,6 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
     assert "0 of 24" in printed.out
     assert "on 3 cores" in printed.out
     assert "Fitted to 16 recorded jobs of this machine." in printed.out
-    assert "each forecast without itself: off by a factor of 1." in printed.out
     assert "odd/meta.json: skipped (key 'settings' is missing)" in printed.err
     header, *lines = (tmp_path / "forecast.csv").read_text().splitlines()
     assert header == ",".join(COLUMNS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Claims: measurements of known answer, verdicts at and beside their boundaries, and what is missing is said."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stan
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import Published
+from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.files import ClaimFile, claims_of, expanded
 from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
 from rbmbench.reporting.claims.verdict import (
@@ -272,14 +274,136 @@ def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
     assert set(verdicts[verdicts["claim"].str.match(r"popcd_[123]\.")]["verdict"]) == {REPRODUCED}
 
 
-def test_an_annealing_that_rests_on_few_particles_decides_nothing(tmp_path):
+STEPS = {"settings": {"schedule": [{"estimator": {"options": {"k": 1}}}]}}
+SIZE, LOG_40 = "annealing_effective_sample_size", math.log(40)
+FINAL = np.arange(41) > 38  # the last 5 % of 4000 iterations
+
+
+def few_at(where, trials=5):
+    """Return effective sample sizes (trials, 41), too small at some evaluations."""
+    return {SIZE: np.where(np.broadcast_to(where, (trials, 41)), 1.5, 50.0)}
+
+
+def test_only_the_evaluations_that_a_claim_needs_have_to_be_known(tmp_path):
     panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
     trusted = figure(tmp_path / "trusted", {"a": panel | {"effective_particles": 10.0}})
-    doubtful = figure(tmp_path / "doubtful", {"a": panel | {"effective_particles": 9.5}})
-    assert judged([DIFFERENCE], [trusted])["verdict"].item() == REPRODUCED
-    line = judged([DIFFERENCE], [doubtful]).iloc[0]
-    assert line["verdict"] == INCONCLUSIVE
-    assert "9.5 effective particles of annealing, needs 10" in line["note"]
+    expected = records([DIFFERENCE], [trusted])[0]
+    assert (expected.verdict, expected.remarks) == (REPRODUCED, ())
+    early = dict.fromkeys(panel["curves"], few_at(~FINAL))
+    (found,) = records([DIFFERENCE], [figure(tmp_path / "early", {"a": panel | {"effective_particles": early}})])
+    assert (found.verdict, found.low, found.high) == (REPRODUCED, expected.low, expected.high)
+
+
+@pytest.mark.parametrize(("curve", "verdict"), [("pop_cd_1", INCONCLUSIVE), ("cd_1", REPRODUCED)])
+def test_few_particles_leave_a_log_likelihood_without_a_lower_end(tmp_path, curve, verdict):
+    # It may be smaller by any number, and larger by log 40, at one of the two final evaluations.
+    panel = {"curves": {"cd_1": rising(-12.0), "pop_cd_1": rising(-5.0)}}
+    expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
+    sizes = {name: few_at((np.arange(41) == 40) & (name == curve)) for name in panel["curves"]}
+    found = records([DIFFERENCE], [figure(tmp_path / "few", {"a": panel | {"effective_particles": sizes}})])[0]
+    beyond = (LOG_40 - 1.96 * 0.25) / 2
+    ends = (expected.low - beyond, math.inf) if curve == "cd_1" else (-math.inf, expected.high + beyond)
+    assert found.verdict == verdict
+    assert (found.low, found.high) == pytest.approx(ends)
+    label = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1"}[curve]
+    assert f"fewer than 10 particles count at some evaluations of {label}" in found.note
+    few = records(
+        [DIFFERENCE],
+        [figure(tmp_path / "1", {"a": panel | {"effective_particles": 1.5}})],
+        needs={"effective_particles": 1.5},
+    )
+    assert few[0].verdict == REPRODUCED
+
+
+FALL = DIFFERENCE | {"kind": "decline", "curve": "fig1.a.cd_1", "above": 0.1}
+del FALL["against"]
+
+
+@pytest.mark.parametrize(("final", "verdict"), [(-13.0, REPRODUCED), (-10.0, INCONCLUSIVE)])
+def test_a_fall_that_is_larger_than_the_bracket_is_decided(tmp_path, final, verdict):
+    # A rise of 12 nats from -20 to -8, and a fall to an end that is log 40 higher at most; that is the maximum, then.
+    curves = {"cd_1": falling(final, -8.0, evaluations=41)}
+    sizes = {"cd_1": few_at(np.arange(41) > 38)}
+    (found,) = records([FALL], [figure(tmp_path, {"a": {"curves": curves, "effective_particles": sizes}})])
+    mean = curves["cd_1"].mean(axis=0)
+    top, end = mean.max(), mean[-2:].mean()
+    raised = mean + (LOG_40 - 0.49) * FINAL
+    least = (raised.max() - raised[-2:].mean()) / (raised.max() - mean[0])
+    assert (found.verdict, found.high) == (verdict, math.inf)
+    assert found.measured == pytest.approx((top - end) / (top - mean[0]))
+    assert found.low == pytest.approx(least, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "verdict"), [(0.2, 0.3, REPRODUCED), (0.2, 1.2, INCONCLUSIVE), (1.2, 0.2, INCONCLUSIVE)]
+)
+def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, verdict):
+    # log Z is 3, and may be smaller by 0.49 + below and larger by 0.49 + above, for both curves.
+    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
+    ends = {"log_partition_low": 3 - 0.49 - below, "log_partition_high": 3 + 0.49 + above}
+    bracket = dict.fromkeys(panel["curves"], {SIZE: 1.0} | ends)
+    (found,) = records([DIFFERENCE], [figure(tmp_path / "bracket", {"a": panel | {"effective_particles": bracket}})])
+    assert found.verdict == verdict
+    width = below + above
+    assert (found.low, found.high) == pytest.approx((expected.low - width, expected.high + width))
+
+
+def test_numbers_of_bands_need_particles_at_all_evaluations(tmp_path):
+    claim = DIFFERENCE | {"kind": "final_band_ratio"}
+    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    (found,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
+    assert found.verdict == INCONCLUSIVE
+    assert "9.5 effective particles of annealing, needs 10" in found.note
+
+
+@pytest.mark.parametrize(
+    "kind", ["reach_difference", "smallest_within", "peak_difference", "peak_spread", "final_lead"]
+)
+def test_measures_of_curves_are_undecided_where_nothing_is_known_from_below(tmp_path, kind):
+    arguments = {
+        "reach_difference": {"share": 0.5, "metric": "log_likelihood"},
+        "peak_spread": {"curves": ["fig1.a.cd_1", "fig1.a.pop_cd_1"]},
+        "smallest_within": {"curves": ["fig1.a.cd_1"], "tolerance": 0.1},
+    }
+    claim = {key: DIFFERENCE[key] for key in ("id", "where", "text", "published")}
+    claim |= {"kind": kind, "above": -1e7} | arguments.get(kind, {})
+    if kind not in ("peak_spread",):
+        claim |= {"against": "fig1.a.cd_1"}
+    if kind not in ("peak_spread", "smallest_within"):
+        claim |= {"curve": "fig1.a.pop_cd_1"}
+    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}, "meta": STEPS}
+    (sure,) = records([claim], [figure(tmp_path / "sure", {"a": panel})])
+    (found,) = records(
+        [claim],
+        [
+            figure(
+                tmp_path / "few",
+                {"a": panel | {"effective_particles": {name: few_at(np.arange(41) > 0) for name in panel["curves"]}}},
+            )
+        ],
+    )
+    assert sure.verdict == REPRODUCED
+    assert found.measured == sure.measured
+    assert found.low < sure.low or found.high > sure.high
+
+
+def test_the_search_of_extremes_is_that_of_all_corners():
+    # 7 values of two curves at either end or as they are: all 3^7 combinations by brute force.
+    rng = np.random.default_rng(3)
+    curves, doubts = [rng.normal(size=4), rng.normal(size=3)], [rng.random((2, 4)), rng.random((2, 3))]
+    whole, steps = np.concatenate(curves), np.concatenate(doubts, axis=1)
+    choices = np.stack([whole, whole - steps[0], whole + steps[1]])
+    corners = np.array([choices[list(ends), np.arange(7)] for ends in itertools.product(range(3), repeat=7)])
+    for statistic in (
+        lambda c: c[:, :4].max(axis=1) - c[:, 4:].max(axis=1),
+        lambda c: (c.max(axis=1) - c[:, -1]) / (c.max(axis=1) - c[:, 0] + 5),
+        lambda c: c @ np.arange(-3, 4),
+    ):
+        value, low, high = intervals.extremes(curves, doubts, statistic)
+        assert (value, low, high) == pytest.approx(
+            (statistic(whole[None])[0], statistic(corners).min(), statistic(corners).max())
+        )
 
 
 def test_shipped_table_has_the_published_numbers(shipped):

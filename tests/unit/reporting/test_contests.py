@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from core_helpers import binary_data, random_rbm
 from planned import ids_shown
-from reporting_results import make_run
+from reporting_results import cells_of, drawn, make_run
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import CertificateSettings
@@ -202,8 +202,8 @@ def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp
     ranks = contests.standings(found).query("cost == 'products' and algorithm == 'one'").set_index("trial")["rank"]
     assert ranks.to_dict() == {1: 2.0, 2: 1.5}
     spec = spec_of("arena_results", contest)
-    [part] = spec.layout(spec.numbers(found)).parts
-    cells = part.cells.set_index("algorithm")
+    [part] = spec.table(spec.numbers(found)).parts
+    cells = cells_of(part).set_index("algorithm")
     assert cells.loc["One", "log-likelihood"] == contests.TOO_DEAR
     assert cells.loc["Other", "log-likelihood"] == "-7.00"
 
@@ -359,22 +359,18 @@ def test_costs_are_the_products_of_the_estimator_and_the_time_of_a_trial(tmp_pat
 
 @pytest.mark.parametrize("kind", ["arena_curves", "arena_ranks", "arena_targets", "arena_rates"])
 @pytest.mark.parametrize("sheet", [PAGE, *PUBLICATION.values()])
-def test_figures_are_drawn_from_their_numbers_alone(tmp_path, kind, sheet):
+def test_figures_are_drawn_on_all_sheets(tmp_path, kind, sheet):
     spec = spec_of(kind, contest_of(tmp_path / "run"))
-    numbers = spec.numbers(spec.read())
-    file = tmp_path / "numbers.csv"
-    numbers.to_csv(file, index=False)
-    figure = spec.picture(pd.read_csv(file, keep_default_na=False, na_values=[""]), {}, sheet)
-    assert len(figure.axes) >= 1
-    assert spec.words(numbers, {}).endswith(".")
+    assert len(drawn(spec, sheet).axes) >= 1
+    assert spec.caption(spec.read()).endswith(".")
 
 
 def test_the_table_has_a_part_for_each_contest(tmp_path):
     spec = spec_of("arena_results", contest_of(tmp_path / "run"))
-    [part] = spec.layout(spec.numbers(spec.read())).parts
+    [part] = spec.table(spec.numbers(spec.read())).parts
     assert part.caption == "toy: Toy & Bars, 3 hidden units, 100 products"
-    assert part.cells["algorithm"].tolist() == ["One"]
-    assert part.cells["log-likelihood"].tolist() == ["-7.00"]
+    cells = dict(zip(part.columns, *part.lines, strict=True))
+    assert (cells["algorithm"], cells["log-likelihood"]) == ("One", "-7.00")
 
 
 def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):

@@ -11,7 +11,7 @@ from reporting_results import figure, make_run, numbers, rising, stand_in, table
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds import read_spec
-from rbmbench.kinds._curve_captions import annealing_doubts, figure_title
+from rbmbench.kinds._curve_captions import annealing_doubts, figure_heading
 from rbmbench.kinds.bias_variance import BiasVarianceSpec
 from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
 from rbmbench.reporting import frames
@@ -67,10 +67,8 @@ def test_stand_in_is_named_once(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     frame = spec.read().frame
     assert set(frame["data_title"]) == {"Digits 8x8"}
-    assert (
-        figure_title(spec, frame)
-        == "Curves\nFigure 1 of popcd, tiny scale\nstand-in data: Digits 8x8 in place of MNIST"
-    )
+    lines = ["Curves", "Figure 1 of popcd, tiny scale", "stand-in data: Digits 8x8 in place of MNIST"]
+    assert figure_heading(spec, frame) == lines
 
 
 def test_cut_budgets_are_named(tmp_path):

@@ -19,7 +19,7 @@ from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, tab
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
-from rbmbench.io.layout import Layout
+from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
@@ -30,7 +30,6 @@ from rbmbench.reporting.claims.verdict import Verdict
 from rbmbench.reporting.page.html import claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.page.reader import Folder
-from rbmbench.reporting.redraw import keep_figure, save_table
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -69,7 +68,8 @@ def made(layout, values):
         files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md", "png")}
         charts.write_figure(spec, found, csv=layout.numbers(spec.key), **files)
     else:
-        save_table(spec, spec.numbers(found), layout)
+        files = {ending: layout.table(spec.key, ending) for ending in TABLE_ENDINGS}
+        charts.write_table(spec, spec.numbers(found), **files)
     return spec
 
 
@@ -237,9 +237,8 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
         target = Path(kept.root) / Path(file).relative_to(layout.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(Path(file).read_bytes())
-    pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.root}/x.csv", index=False)
     (Path(kept.root) / "data").mkdir()
-    keep_figure(outputs[0], outputs[0].model_dump(mode="json"), kept)
+    shutil.copytree(Path(layout.root) / "figures", Path(kept.root) / "figures")
     for folder in map(Path, outputs[0].folders()):
         shutil.copytree(folder, kept.job("runs", folder.name))
     pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.numbers('popcd_fig1')}.gz", index=False)
@@ -309,7 +308,7 @@ def test_missing_picture_is_one_line(layout, outputs):
 
 
 def test_a_damaged_chart_is_one_line(layout, outputs):
-    Path(layout.figure("popcd_fig1", "json")).write_text('{"panels": 3}')
+    Path(layout.figure("popcd_fig1", "json")).write_text('{"version": 2, "panels": 3}')
     with pytest.raises(SettingsError, match=r"popcd_fig1\.json: panels: "):
         written(layout)
 
@@ -420,3 +419,10 @@ def test_the_notebook_is_the_only_file_that_is_linked(layout, outputs):
     text_tables.write_text("a notebook", layout.notebook("popcd_fig1", "html"))
     html = re.sub(r"<script.*?</script>", "", written(layout), flags=re.DOTALL)
     assert re.findall(r'href="([^#"][^"]*)"', html) == ["../notebooks/popcd_fig1.html"]
+
+
+def test_a_verdict_on_an_unknown_claim_is_one_line(layout, outputs):
+    claims = [{"id": "popcd_1", "where": "Figure 1", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1"}]
+    file = parse(ClaimFile, {"claims": [claim | {"above": 0.0} for claim in claims]}, "test")
+    with pytest.raises(ResultsError, match=r"claims\.json: unknown claim '.*'; allowed: those of claims/popcd\.yaml"):
+        Folder(Path(layout.root), Path("x.html"), [], files={"popcd": file}).read()

@@ -15,9 +15,8 @@ import pytest
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.layout import CURVE, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, SAME_AS, checked_meta
-from rbmbench.io.results import read_json, read_meta, read_table
+from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta, read_table
 from rbmbench.planning.specs import parse_spec
-from rbmbench.reporting.redraw import numbers_of
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 KEPT = {f"{file.parts[-3]}/{file.stem}": file for file in sorted(REFERENCE.glob("*/meta/*.json"))}
@@ -140,7 +139,7 @@ def test_a_kept_run_is_that_of_its_figures(run):
     assert figures
     for key in figures:
         assert entries(KEPT[f"{scale}/{key}"])[name] == json.loads(json.dumps(meta)), key
-        numbers, panels = numbers_of(layout, key), read_json(layout.spec(key))["panels"]
+        numbers, panels = read_csv(numbers_file(layout, key)), read_json(layout.spec(key))["panels"]
         lines = [(panel["name"], line) for panel in panels for line in panel["runs"]]
         for panel, algorithm in ((panel, line["algorithm"]) for panel, line in lines if line["folder"] == name):
             shown = numbers[(numbers["panel"] == panel) & (numbers["algorithm"] == algorithm)]

@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
-from reporting_results import figure
+from reporting_results import drawn, figure
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.marks import first_reached, levels, marks
+from rbmbench.reporting.marks import first_reached, levels
 
 TRIALS = np.array([[-0.25], [0.0], [0.25]])
 
@@ -41,13 +41,13 @@ def test_what_is_reached_is_reached_first_and_what_never_is_is_infinite():
 def test_marks_are_those_of_the_mean_curves(tmp_path):
     # The level is -4, three quarters of the way: the even rises are there after 30 and after 15 evaluations.
     spec = spec_of(tmp_path)
-    summary = spec.numbers(spec.read())
-    assert marks(summary, "log_likelihood", 0.75) == {"slow": 3000.0, "fast": 1500.0, "low": np.inf}
+    (panel,) = spec.chart(spec.read()).panels
+    assert {mark.key: mark.at for mark in panel.marks} == {"slow": 3000.0, "fast": 1500.0}
 
 
 def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
     spec = spec_of(tmp_path, batch=1000, initial={"kind": "normal", "width": 0.01, "biases": "zero"})
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     vertical = [line for line in ax.get_lines() if len(set(line.get_xdata())) == 1]
     curves = {line.get_xdata()[0]: line.get_color() for line in vertical}
     colours = [line.get_color() for line in ax.get_lines() if len(set(line.get_xdata())) > 1]
@@ -59,7 +59,7 @@ def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
 
 def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
     spec = spec_of(tmp_path, mark=None)
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     assert all(len(set(line.get_xdata())) > 1 for line in ax.get_lines())
     assert "Vertical lines" not in spec.caption(spec.read())
 

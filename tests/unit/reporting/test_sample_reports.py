@@ -4,6 +4,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from reporting_results import drawn
 from sample_results import GRIDS, isl_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
@@ -44,17 +45,17 @@ def test_the_setting_that_covers_the_validation_rows_best_is_chosen(tmp_path, be
 
 def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
     spec = spec_of(tmp_path)
-    drawn = spec.draw(spec.read())
-    (ax,) = drawn.axes
+    picture = drawn(spec)
+    (ax,) = picture.axes
     gibbs, rates, line = ax.get_lines()
     np.testing.assert_allclose(gibbs.get_ydata(), np.mean(GIBBS, axis=0))
     np.testing.assert_allclose(rates.get_ydata(), np.mean(RATES, axis=0))
     assert set(line.get_ydata()) == {-20.0}
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)", "training set: -20.0"]
-    assert "panel a: 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples" in drawn.get_suptitle()
+    assert "panel a: 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples" in picture.get_suptitle()
     for name in ("one.png", "two.png"):
-        style.save(spec.draw(spec.read()), tmp_path / name)
+        style.save(drawn(spec), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
@@ -66,7 +67,7 @@ def test_the_caption_tells_the_ends_and_the_stand_in(tmp_path):
         "Panel a, after 1\N{NO-BREAK SPACE}000 samples: Gibbs -30.50, rates-FPCD -19.50; training set -20.00." in words
     )
     assert "Panel a: stand-in data for OpenTable and 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples." in words
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     assert "Digits (stand-in for OpenTable), 3 hidden units, CD-1" in ax.get_title(loc="left").replace("\n", " ")
 
 
@@ -91,7 +92,7 @@ def test_sheets_show_consecutive_samples_in_reading_order():
 
 def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
     spec = sheets_of(tmp_path)
-    titles = [ax.get_title(loc="left") for ax in spec.draw(spec.read()).axes]
+    titles = [ax.get_title(loc="left") for ax in drawn(spec).axes]
     assert titles == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)"]
     numbers = spec.numbers(spec.read())
     assert len(numbers) == 2 * 10
@@ -103,7 +104,7 @@ def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
 def test_samples_that_are_no_squares_are_one_line(tmp_path):
     spec = sheets_of(tmp_path, units=10)
     with pytest.raises(ResultsError, match="samples of 10 units; should be square images"):
-        spec.draw(spec.read())
+        drawn(spec)
 
 
 @pytest.mark.parametrize(

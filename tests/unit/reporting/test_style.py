@@ -10,9 +10,10 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.loading import load
 from rbmbench.config.parts import Algorithm
+from rbmbench.planning.chart import Chart, Entry, Legend
 from rbmbench.planning.plan import plan
-from rbmbench.planning.specs import RunFolder
 from rbmbench.reporting import style
+from rbmbench.reporting.drawing import looks_of_chart
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,8 @@ def test_no_two_curves_of_a_figure_look_alike(configuration):
     for key, output in plan(configuration).figures.items():
         looks = {}
         for one, name in curves_of(output.spec):
-            looks |= style.looks_of([one], name)
+            key_of_curve = getattr(one, name)
+            looks[key_of_curve] = style.look_of(key_of_curve, one.color, one.dash)
         for (first, a), (second, b) in combinations(looks.items(), 2):
             assert pair(a) != pair(b), (key, first, second)
 
@@ -76,8 +78,9 @@ def test_unknown_keys_have_a_look_of_their_own_that_lasts():
 
 
 def test_the_configuration_has_the_last_word():
-    own = RunFolder(algorithm="cd_1", label="CD-1", folder="", color="#123456", dash="dotted")
-    assert pair(style.looks_of([own])["cd_1"]) == ("#123456", style.DOTTED)
+    own = Entry(label="CD-1", key="cd_1", color="#123456", dash="dotted")
+    looks = looks_of_chart(Chart(legend=Legend(entries=(own,))))
+    assert pair(looks["cd_1"]) == ("#123456", style.DOTTED)
     assert set(style.DASHES) == {"solid", "dashed", "dotted", "dash_dotted", "long"}
 
 

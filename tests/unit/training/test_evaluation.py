@@ -17,17 +17,20 @@ from rbmbench.base import pace
 from rbmbench.base.errors import CheckpointError, SettingsError, StoppedError
 from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings, Tempering
+from rbmbench.base.settings import AnnealingSettings, Bracket, RunSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
 from rbmbench.io import results
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
+    bracketed_log_partition,
     exact_log_partition,
+    inverse_temperatures,
     log_likelihood,
     tempered_log_partition,
 )
+from rbmbench.planning.jobs import digest_of
 from rbmbench.training import trainer
 from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
@@ -36,6 +39,7 @@ from rbmbench.training.snapshots import annealed_curve
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)
 ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
+BRACKETED = ANNEALING.model_copy(update={"bracket": Bracket(steps=7), "spacing": "dense"})
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
 SHORT = TEMPERING.model_copy(update={"tempering": Tempering(target_error=0.2, products=5_000)})
 
@@ -164,8 +168,25 @@ def test_the_curve_is_what_tempering_each_snapshot_gives(result):
             np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
     assert set(ANNEALED) - set(curve["metric"]) == {
         *("validation_log_likelihood", "test_log_likelihood"),
-        "annealing_effective_sample_size",
+        *("annealing_effective_sample_size", "log_partition_low", "log_partition_high"),
     }
+
+
+def test_the_curve_is_what_a_bracket_of_each_snapshot_gives(result):
+    curve = annealed_curve(result.snapshots, DATA, BRACKETED, first_trial=4)
+    iterations, models = snapshots_of(result.snapshots)
+    schedule = inverse_temperatures(13, "dense")
+    for s, iteration in enumerate(iterations):
+        keys = [(4 << 16) + s, (5 << 16) + s]
+        found = bracketed_log_partition(models[s], DATA, 11, schedule, 5, steps=7, repeat=5, keys=keys)
+        for metric, values in {
+            "log_partition": found.log_partition,
+            "log_partition_error": found.standard_error,
+            "log_partition_low": found.low,
+            "log_partition_high": found.high,
+            "annealing_effective_sample_size": found.effective_sample_size,
+        }.items():
+            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
 
 
 def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
@@ -218,7 +239,7 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
         )
 
 
-@pytest.mark.parametrize("settings", [ANNEALING, SHORT], ids=["annealing", "tempering"])
+@pytest.mark.parametrize("settings", [ANNEALING, BRACKETED, SHORT], ids=["annealing", "bracket", "tempering"])
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
@@ -321,6 +342,59 @@ def test_a_run_without_snapshots_is_refused(folder, capsys):
     files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
     assert main(["job", "evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
     assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err
+
+
+@pytest.fixture
+def scale(folder, tmp_path):
+    """A folder of a scale with the run, its data set and an evaluation."""
+    shutil.copytree(folder / "run", tmp_path / "runs" / "toy")
+    (tmp_path / "datasets").mkdir()
+    shutil.copy(folder / "data.npz", tmp_path / "datasets" / "toy.npz")
+    files = ["--data", str(folder / "data.npz"), "--model", str(folder / "run")]
+    out = ["--out", str(tmp_path / "evaluations" / "toy-ais-0123456789")]
+    assert main(["evaluate", "--settings", ANNEALING.canonical(), *files, *out]) == 0
+    return tmp_path
+
+
+def again(scale: Path, changes, *more: str) -> int:
+    folder = scale / "evaluations" / "toy-ais-0123456789"
+    arguments = ["--settings", json.dumps(changes), "--out", str(scale / "evaluations")]
+    if not isinstance(changes, dict):
+        arguments[1] = str(scale / "changes.json")
+        (scale / "changes.json").write_text(json.dumps(changes))
+    return main(["evaluate", "--again", str(folder), *arguments, *more])
+
+
+@pytest.mark.parametrize("changes", [{"particles": 7}, {"tempering": {"products": 900}}, {"bracket": {"steps": 3}}])
+def test_models_are_evaluated_again_without_training(scale, result, changes):
+    before = {path: path.read_bytes() for path in scale.rglob("*") if path.is_file()}
+    assert again(scale, changes) == 0
+    settings = AnnealingSettings.model_validate(ANNEALING.model_dump() | changes)
+    new = scale / "evaluations" / f"toy-ais-{digest_of('toy', settings.canonical())}"
+    found, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
+    expected = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
+    for metric in set(expected["metric"]):
+        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+    assert meta["evaluation"]["settings"] == settings.model_dump(mode="json")
+    assert meta["run"] == "toy"
+    assert {path: path.read_bytes() for path in before} == before
+    assert {path for path in scale.rglob("*") if path.is_file() and path.parent != new} == set(before)
+
+
+def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
+    assert again(scale, [3]) == 2
+    assert "--settings: must be a mapping, got [3]" in capsys.readouterr().err
+    assert again(scale, {"particles": 1}) == 2
+    assert "--settings: particles: found 1" in capsys.readouterr().err
+    assert again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
+    assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
+    (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
+    assert again(scale, {"particles": 7}) == 2
+    assert f"{scale / 'datasets' / 'toy.npz'}: no such file" in capsys.readouterr().err
+    assert again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
+    shutil.rmtree(scale / "runs")
+    assert again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
+    assert str(scale / "runs" / "toy") in capsys.readouterr().err
 
 
 def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):

@@ -74,14 +74,13 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     """Return what is left to compute for a plan, if ``cores`` jobs run at a time, each on one otherwise idle core.
 
     One row per figure or table: its key; number of its jobs, and of those that are done; processor and wall seconds
-    left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; errors and basis of the forecast (see `CostModel`).
-    The last row is the total, in which each job counts once.
+    left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; basis of the forecast (see
+    `CostModel`). The last row is the total, in which each job counts once.
     """
     jobs = jobs_of(plan, model.met, pilot=True)
     wanted = {key: plan.needed(output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
-    names = ("off_median", "off_90", "new_off_median", "new_off_90")
-    errors, rows = dict(zip(names, model.off_alike + model.off_new, strict=True)), []
+    rows = []
     for key, ids in wanted.items():
         left = [jobs[job] for job in ids if not jobs[job].done]
         seconds = {job.id: model.seconds_of(job.work) for job in left}
@@ -95,7 +94,6 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
                 "wall_seconds": makespan(left, seconds, cores),
                 "cores": cores,
                 "memory_mb": sum(largest),
-                **errors,
                 "basis": model.basis,
             }
         )
@@ -145,7 +143,6 @@ def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> f
 
 
 def _after(jobs: Mapping[str, Job]) -> dict[str, list[str]]:
-    """Return the jobs that need each job."""
     after: dict[str, list[str]] = {name: [] for name in jobs}
     for job in jobs.values():
         for needed in job.needs:
@@ -163,19 +160,19 @@ def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, f
 
 def priorities(jobs: Mapping[str, Job]) -> dict[str, float]:
     """Return the `paths` of the jobs of a plan from default costs, scaled to less than 1."""
-    found = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
-    longest = max(found.values(), default=0.0)
-    return {name: path / (longest + 1) for name, path in found.items()}
+    lengths = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
+    longest = max(lengths.values(), default=0.0)
+    return {name: length / (longest + 1) for name, length in lengths.items()}
 
 
 def requests(jobs: Mapping[str, Job]) -> dict[str, Request]:
-    """Return what the jobs of a plan request of a scheduler, by id."""
+    """Return the requests of jobs to a scheduler, by id."""
     return {name: request(job.work) for name, job in jobs.items()}
 
 
-def request(counted: Work) -> Request:
-    """Return what a job requests, from default costs: the same on all nodes, and generous."""
-    seconds, megabytes = UNFITTED.seconds_of(counted), UNFITTED.megabytes_of(counted)
+def request(work: Work) -> Request:
+    """Return the request of a job to a scheduler, from default costs: the same on all nodes, and generous."""
+    seconds, megabytes = UNFITTED.seconds_of(work), UNFITTED.megabytes_of(work)
     minutes = min(max(LEAST_MINUTES, math.ceil(TIMES_THE_FORECAST * seconds / 60)), MOST_MINUTES)
     memory = max(LEAST_MEGABYTES, 100 * math.ceil(MEMORY_TIMES_THE_FORECAST * megabytes / 100))
     return Request(minutes, memory, seconds <= SHORT_SECONDS)

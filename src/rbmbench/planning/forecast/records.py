@@ -3,62 +3,38 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError, ResultsError
-from rbmbench.base.parsing import parse
-from rbmbench.base.settings import CouplingSettings, RunSettings, SamplingSettings, Settings
-from rbmbench.base.streams import Purpose, Stream
+from rbmbench.base.settings import RunSettings
 from rbmbench.io import provenance
 from rbmbench.io.layout import META, Layout
 from rbmbench.io.meta import SAME_AS, STOPPING_TIME
 from rbmbench.io.results import read_json
-from rbmbench.jobs import JobKind, Sizes, kind_of_meta, kinds, of_name
-from rbmbench.jobs._costs import evaluation as evaluation_work
-from rbmbench.jobs.sample import ASSUMED_ROWS
+from rbmbench.jobs import Sizes, kind_of_meta, kinds, of_name
 from rbmbench.jobs.train import is_countable
 from rbmbench.kernels import backend_name
-from rbmbench.likelihood import exact_log_partition, log_likelihood
-from rbmbench.measurements.meeting_times import coupled_stopping_times
-from rbmbench.measurements.sampling import sampled
-from rbmbench.model.rbm import RBM, initial_rbm
-from rbmbench.model.work import Counts, Work
-from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
+from rbmbench.model.work import Work
+from rbmbench.training.timing import best_seconds, step_settings, training_step
 
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
 
-CALIBRATION_SECONDS = 0.1
+CALIBRATION_SECONDS = 0.2
 CALIBRATION_ROWS = 1000
 # Visible and hidden units, batch, trials, estimator and its options: large and small, few calls and many.
 STEPS = (
     (16, 16, 32, 25, "cd", {"k": 1}),
-    (16, 16, 32, 25, "cd", {"k": 10}),
     (16, 16, 500, 5, "pop_cd", {"k": 1}),
-    (16, 16, 32, 5, "parallel_tempering", {"temperatures": 10}),
-    (784, 16, 500, 1, "cd", {"k": 1}),
     (784, 16, 100, 1, "parallel_tempering", {"temperatures": 10}),
-    (784, 16, 500, 1, "pop_cd", {"k": 1}),
-    (784, 500, 100, 1, "cd", {"k": 1}),
+    (784, 16, 500, 1, "cd", {"k": 1}),
     (784, 500, 500, 1, "cd", {"k": 1}),
 )
-EVALUATIONS = ((16, 16), (784, 16))
-# Visible and hidden units, samples, numbers of samples with a likelihood, and the sampler with its options.
-STREAMS = (
-    (256, 200, 500, 5, "gibbs", {}),
-    (256, 200, 500, 5, "rates_fpcd", {}),
-    (256, 200, 500, 5, "parallel_tempering", {}),
-    (64, 30, 500, 60, "rates_fpcd", {}),
-)
-COUPLED = {"visible": 500, "hidden": 100, "coupling": "general", "replications": 200, "longest": 50}
-
 
 StoppingTimes = dict[tuple[str, int], float]
 """Mean stopping times of the coupled chains of runs, by data set and number of hidden units."""
@@ -69,7 +45,6 @@ class Record:
     """What one job took."""
 
     name: str
-    problem: str  # data set and number of hidden units
     machine: str  # processor and kernels, as `this_machine` returns them
     work: Work
     seconds: dict[str, float]  # processor seconds of the timed stages
@@ -84,7 +59,8 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 
     Raises a `ResultsError` if a folder does not exist.
     """
-    found, notes = {}, []
+    recorded: dict[tuple[str, object], Record] = {}
+    notes: list[str] = []
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise ResultsError(f"{folder}: is missing; should be a folder of results")
@@ -97,17 +73,17 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
                 continue
             # Kept results may be recorded twice: once where they were made.
             for record in records:
-                found.setdefault((record.name, meta.get("finished")), record)
-    return list(found.values()), notes
+                recorded.setdefault((record.name, meta.get("finished")), record)
+    return list(recorded.values()), notes
 
 
-def records_of(meta: dict[str, Any]) -> list[Record]:
+def records_of(meta: Mapping[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
     There are none of stages whose processor time is not known, and of coupled chains whose stopping times are not.
     Errors are of several types, see `read_records`.
     """
-    if not isinstance(meta, dict):
+    if not isinstance(meta, Mapping):
         raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
     kind, settings = kind_of_meta({key: value for key, value in meta.items() if key != "evaluation"})
     wall = meta["wall"]
@@ -118,33 +94,38 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     held_out = rows if isinstance(rows, dict) else {}
     train, m = rows["train"] if held_out else rows, meta["data"]["visible"]
     if not isinstance(settings, RunSettings):
-        return _measurement(meta, kind, settings, Sizes(train, m, meta["hidden"], meta["trials"], held_out))
-    found, met = [], meta.get(STOPPING_TIME)
+        if "hidden" not in meta:  # the same early versions
+            return []
+        work = kind.work(settings, Sizes(train, m, meta["hidden"], meta["trials"], held_out))
+        startup = wall["total_seconds"] - wall["measuring_seconds"]
+        # Kept results of early code: after an interruption the total was that of the last process.
+        elapsed = ({"startup": startup} if startup > 0 else {}) | {"measuring": wall["measuring_seconds"]}
+        return _records(meta, f"{meta['run']} {settings.digest()}", work, elapsed, wall, "measuring")
+    records, met = [], meta.get(STOPPING_TIME)
     sizes = Sizes(train, m, settings.hidden, settings.trials, held_out, settings, {STOPPING_TIME: met} if met else {})
     if is_countable(settings, sizes.expected):
         # Training and evaluation alternate, so other work on the machine slows both down alike. Of runs that were not
         # the first of their process, the startup is not known.
-        startup = ("startup",) * ("startup_seconds" in wall)
-        elapsed = {stage: wall[f"{stage}_seconds"] for stage in (*startup, "training", "evaluation")}
-        name, work = f"{meta['run']} training", kind.work(settings, sizes)
-        records = _records(meta, name, settings.hidden, work, elapsed, wall, "training")
-        found += [replace(one, met={(settings.data.name, settings.hidden): met} if met else {}) for one in records]
+        startups = ("startup",) * ("startup_seconds" in wall)
+        elapsed = {stage: wall[f"{stage}_seconds"] for stage in (*startups, "training", "evaluation")}
+        runs = _records(meta, f"{meta['run']} training", kind.work(settings, sizes), elapsed, wall, "training")
+        times = {(settings.data.name, settings.hidden): met} if met else {}
+        records += [replace(record, met=times) for record in runs]
     if "evaluation" in meta:
         own = meta["evaluation"]
         kind, annealing = kind_of_meta(own)
         name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
-        work = kind.work(annealing, sizes)
-        found += _records(own, name, settings.hidden, work, elapsed, wall, "annealing")
-    return found
+        records += _records(own, name, kind.work(annealing, sizes), elapsed, wall, "annealing")
+    return records
 
 
 def stopping_times(records: Iterable[Record]) -> StoppingTimes:
     """Return the mean stopping times of recorded runs."""
-    found = defaultdict(list)
+    recorded = defaultdict(list)
     for record in records:
         for problem, time in record.met.items():
-            found[problem].append(time)
-    return {problem: float(np.mean(times)) for problem, times in found.items()}
+            recorded[problem].append(time)
+    return {problem: float(np.mean(times)) for problem, times in recorded.items()}
 
 
 def this_machine() -> str:
@@ -153,71 +134,25 @@ def this_machine() -> str:
 
 
 def calibration_records() -> list[Record]:
-    """Return records of a few steps, evaluations, samples and coupled chains, timed now on one thread.
-
-    It takes 5 seconds, and the compilation of kernels.
-    """
-    rows, found = CALIBRATION_ROWS, []
+    """Return records of a few training steps, timed now on one thread: two seconds, and the compilation of kernels."""
+    rows, records = CALIBRATION_ROWS, []
     with threadpool_limits(1):
         for visible, hidden, batch, trials, estimator, options in STEPS:
             settings = step_settings(hidden, batch, estimator, options, trials)
-            counted = of_name("train").work(settings, Sizes(rows, visible, hidden, trials))
+            counts = of_name("train").work(settings, Sizes(rows, visible, hidden, trials)).stages["training"]
             step = training_step(visible, hidden, batch, estimator, options, trials, rows, steps=1)
+            (seconds,) = best_seconds(step, seconds=CALIBRATION_SECONDS)
             name = f"{estimator} {options}, {visible}x{hidden}, batch {batch}, {trials} trials"
-            found.append(_timed(name, counted.stages["training"], step))
-        for visible, hidden in EVALUATIONS:
-            rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
-            evaluate = partial(_evaluate, rbm, made_data(rows, visible))
-            found.append(_timed(f"evaluation, {visible}x{hidden}", evaluation_work(rows, visible, hidden), evaluate))
-        found += [_timed_samples(*stream) for stream in STREAMS]
-        chains = parse(CouplingSettings, COUPLED, "chains to be timed")
-        steps = coupled_stopping_times(chains).mean()
-        counts = _without_first_call(of_name("couple").work(chains, Sizes(expected={STOPPING_TIME: steps})))
-        found.append(_timed("coupled chains", counts, partial(coupled_stopping_times, chains)))
-    return found
-
-
-def _timed_samples(visible: int, hidden: int, samples: int, points: int, sampler: str, options: dict) -> Record:
-    """Return the record of one stream of samples, timed now."""
-    values = {"samplers": {"timed": {"name": sampler, "options": options}}, "samples": samples, "points": points}
-    settings = parse(SamplingSettings, values | {"shown": 1}, "stream to be timed")
-    rows = made_data(ASSUMED_ROWS, visible)
-    about = dict.fromkeys(("source", "preprocessing"), "") | {"options": {}}
-    data = datasets.build("made", "made", train=rows, validation=rows, test=rows, **about)
-    rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
-    counts = _without_first_call(of_name("sample").work(settings, Sizes(len(rows), visible, hidden)))
-    return _timed(f"samples by {sampler}, {visible}x{hidden}", counts, partial(sampled, rbm, data, settings))
-
-
-def _without_first_call(counted: Work) -> Counts:
-    return {name: count for name, count in counted.stages["measuring"].items() if name != "first call"}
-
-
-def _evaluate(rbm: RBM, rows: np.ndarray) -> None:
-    log_likelihood(rbm, rows, exact_log_partition(rbm))
-
-
-def _timed(name: str, counts: Counts, function: Callable[[], object]) -> Record:
-    """Return the record of a function call, timed now."""
-    (seconds,) = best_seconds(function, seconds=CALIBRATION_SECONDS)
-    return Record(name, name, this_machine(), Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0.0)
-
-
-def _measurement(meta: dict[str, Any], kind: JobKind, settings: Settings, sizes: Sizes) -> list[Record]:
-    """Return the record of a job that measures trained models."""
-    wall, name = meta["wall"], f"{meta['run']} {settings.digest()}"
-    startup = wall["total_seconds"] - wall["measuring_seconds"]
-    # Kept results of early code: after an interruption the total was that of the last process, whose start is unknown.
-    elapsed = ({"startup": startup} if startup > 0 else {}) | {"measuring": wall["measuring_seconds"]}
-    return _records(meta, name, sizes.n, kind.work(settings, sizes), elapsed, wall, "measuring")
+            records.append(Record(name, this_machine(), Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0))
+    return records
 
 
 def _records(
-    meta: dict[str, Any], name: str, hidden: int, counted: Work, elapsed: dict[str, float], wall: dict, what: str
+    meta: Mapping[str, Any], name: str, work: Work, elapsed: dict[str, float], wall: Mapping[str, float], what: str
 ) -> list[Record]:
     """Return the record from the elapsed seconds of stages, none without the processor seconds of ``what`` in ``wall``.
 
-    Elapsed seconds alone do not tell what a job costs: the machine may have had other work.
+    Elapsed seconds alone are not the cost of a job: the machine may have had other work.
     """
     if not (of_processor := wall.get(f"{what}_cpu_seconds")):
         return []
@@ -229,9 +164,9 @@ def _records(
     seconds = {stage: value / (starts if stage == "startup" else slower) for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
-    problem, on = f"{meta['data']['title']}, {hidden} hidden", f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
-    clock, memory = slower if meta["threads"] == 1 else math.nan, float(meta["peak_memory_mb"])
-    return [Record(name, problem, on, counted, seconds, memory, clock)]
+    machine = f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
+    clock = slower if meta["threads"] == 1 else math.nan
+    return [Record(name, machine, work, seconds, float(meta["peak_memory_mb"]), clock)]
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:

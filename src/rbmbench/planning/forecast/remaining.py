@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rbmbench.planning.bundles import bundles_of
-from rbmbench.planning.forecast.costs import kept_costs
+from rbmbench.planning.forecast.costs import fitted_model
 from rbmbench.planning.forecast.jobs import jobs_of
 from rbmbench.planning.forecast.records import read_records, this_machine
 from rbmbench.planning.jobs import Plan
@@ -22,7 +22,7 @@ def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, flo
 
     Nothing is timed. Bundles have default costs. Data sets, notebooks, reports and joining blocks are not counted.
     """
-    model, expected = kept_costs(read_records(results)[0], this_machine()), {}
+    model, expected = fitted_model(read_records(results)[0], this_machine()), {}
     for job in jobs_of(plan, model.met).values():
         seconds = model.seconds_of(job.work)
         expected |= {name: share * seconds for name, share in job.shares.items()} or {job.id: seconds}
@@ -59,7 +59,10 @@ class Remaining:
         self._running: dict[int, float] = {}
         self._taken: dict[str, float] = defaultdict(float)
         self._expected: dict[str, float] = defaultdict(float)
-        self._typical = {kind: _mean(job.seconds for job in jobs.values() if job.kind == kind) for kind in _kinds(jobs)}
+        seconds: dict[str, list[float]] = defaultdict(list)
+        for job in jobs.values():
+            seconds[job.kind].append(job.seconds)
+        self._typical = {kind: sum(each) / len(each) for kind, each in seconds.items()}
 
     def started(self, job: int, now: float) -> None:
         """Note that a job starts."""
@@ -68,31 +71,20 @@ class Remaining:
     def finished(self, job: int, now: float) -> float:
         """Note that a job has finished; return the seconds it took."""
         seconds = now - self._running.pop(job, now)
-        if found := self._left.pop(job, None):
-            self._taken[found.kind] += seconds
-            self._expected[found.kind] += found.seconds
+        if expected := self._left.pop(job, None):
+            self._taken[expected.kind] += seconds
+            self._expected[expected.kind] += expected.seconds
         return seconds
 
     def seconds(self, now: float) -> float:
         """Return the wall-clock seconds that are left."""
-        each = [self._seconds_of(job, expected, now) for job, expected in self._left.items()]
+        each = []  # processor seconds that are left of each job
+        for job, expected in self._left.items():
+            kind, typical = expected.kind, self._typical[expected.kind]
+            factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
+            elapsed = now - self._running[job] if job in self._running else 0.0
+            each.append(max(0.0, factor * expected.seconds - elapsed))
         used, running = sum(self._taken.values()), sum(now - start for start in self._running.values())
         offered = (now - self._begun) * self._cores
         efficiency = min(1.0, max(LEAST_EFFICIENCY, (used + running) / offered)) if used and offered > 0 else 1.0
         return max([sum(each) / (self._cores * efficiency), *each], default=0.0)
-
-    def _seconds_of(self, job: int, expected: Expected, now: float) -> float:
-        """Return the processor seconds that are left of a job."""
-        kind, typical = expected.kind, self._typical[expected.kind]
-        factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
-        elapsed = now - self._running[job] if job in self._running else 0.0
-        return max(0.0, factor * expected.seconds - elapsed)
-
-
-def _kinds(jobs: Mapping[int, Expected]) -> set[str]:
-    return {job.kind for job in jobs.values()}
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found)

@@ -45,7 +45,8 @@ class Needs(Settings):
     samples: Count = Field(default=1, description="fewest samples of a stream")
     real_data: StrictBool = Field(default=True, description="whether the data must be the paper's, not a stand-in")
     effective_particles: Annotated[float, Field(ge=0)] = Field(
-        default=FEW_PARTICLES, description="smallest effective sample size of an annealing"
+        default=FEW_PARTICLES,
+        description="effective sample size from which on an annealing has a lower end of the likelihood",
     )
 
 

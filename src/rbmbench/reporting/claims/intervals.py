@@ -4,7 +4,8 @@
 Fewer than `FEWEST` trials give no interval: its ends are NaN. All intervals are the same at every call.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice, product
 
 import numpy as np
 import scipy  # scipy.special is imported at its first use; scipy.stats, of the same quantiles, takes most of a second
@@ -13,6 +14,9 @@ LEVEL = 0.95
 FEWEST = 3
 DRAWS = 4000
 BLOCK_DRAWS = 500  # curves of many evaluations are drawn in blocks, to bound the memory
+UNBOUNDED, INFINITE = 1e12, 1e8
+"""What stands for an infinite distance of an estimate from the truth, nats; statistics that are infinite then."""
+MOST_STARTS, MOST_PASSES = 1000, 200
 NAN = float("nan")
 TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
 
@@ -80,6 +84,38 @@ def of_errors(curve: np.ndarray, errors: np.ndarray, statistic: Callable[[np.nda
     drawn = statistic(curve + np.concatenate([normal, -normal]) * errors)
     low, high = np.quantile(drawn, TAILS, method="inverted_cdf")
     return float(statistic(curve[None])[0]), float(low), float(high)
+
+
+def extremes(
+    curves: Sequence[np.ndarray], doubts: Sequence[np.ndarray], statistic: Callable[[np.ndarray], np.ndarray]
+) -> Interval:
+    """Return a statistic of curves, and about the smallest and largest value of it within their doubts.
+
+    A value of a curve (evaluations,) may be as far below and above as its ``doubts`` (2, evaluations) say; for
+    ``statistic``, of all curves one after the other, see `of_means`. The search begins with each curve as it is, at its
+    lower or at its upper end, in up to `MOST_STARTS` combinations, and moves single values.
+    """
+    curve, lengths = np.concatenate(curves), [len(one) for one in curves]
+    steps = np.minimum(np.concatenate(doubts, axis=1), UNBOUNDED)
+    choices = np.stack([curve, curve - steps[0], curve + steps[1]])
+    combinations = islice(product(range(3), repeat=len(curves)), MOST_STARTS)
+    starts = np.stack([choices[np.repeat(ends, lengths), np.arange(len(curve))] for ends in combinations])
+    low, high = (sign * _largest(lambda drawn, sign=sign: sign * statistic(drawn), choices, starts) for sign in (-1, 1))
+    return float(statistic(curve[None])[0]), low, high
+
+
+def _largest(statistic: Callable[[np.ndarray], np.ndarray], choices: np.ndarray, tried: np.ndarray) -> float:
+    """Return the largest statistic that is found where every value is one of its choices (3, evaluations)."""
+    moved, value = np.flatnonzero(np.ptp(choices, axis=0)), -np.inf
+    rows, columns = np.arange(3 * len(moved)), np.tile(moved, 3)
+    for _ in range(MOST_PASSES):
+        values = np.nan_to_num(statistic(tried), nan=-np.inf)
+        if values.max() <= value:
+            break
+        best, value = tried[values.argmax()], values.max()
+        tried = np.repeat(best[None], len(rows), axis=0)
+        tried[rows, columns] = choices[:, moved].ravel()
+    return float(value) if abs(value) < INFINITE else float(np.copysign(np.inf, value))
 
 
 def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:

@@ -54,14 +54,14 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
     words |= {"claim": claim.id, "paper": paper}
     evidence.used.clear()
     try:
-        number = MEASUREMENTS[claim.kind](evidence, **claim.arguments)
+        number = MEASUREMENTS[claim.kind](evidence, **claim.arguments).with_doubts(claim.needs.effective_particles)
     except NotRun as reason:
         words |= {} if reason.published is None else {"published": reason.published}
         return Verdict(**words, what=str(reason), reason=NOT_RUN, **_place(claim, evidence, None, (None, None)))
     bounds = number.bounds or claim.bounds()
     words |= {} if number.published is None else {"published": number.published}
     lost = [trial for source in number.sources for trial in source.dropped]
-    missing = [lack for source in number.sources for lack in _missing(claim.needs, source)]
+    missing = [lack for source in number.sources for lack in _missing(claim.needs, number, source)]
     record = Verdict(
         **words,
         what=number.what,
@@ -84,12 +84,13 @@ def _known(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
 
 
-def _missing(needs: Needs, source: Any) -> Iterator[Missing]:
+def _missing(needs: Needs, number: Measurement, source: Any) -> Iterator[Missing]:
     """Yield what the results that a number is measured on lack of what a claim needs."""
     if needs.real_data and source.stand_in:
         yield Missing(setting="data", value=source.stand_in)
     particles = getattr(source, "effective_particles", math.inf)
-    if particles < needs.effective_particles:
+    # The interval of a number that is a function of mean curves says how sure these are.
+    if number.of_means is None and particles < needs.effective_particles:
         yield Missing(setting="particles", value=particles, needed=needs.effective_particles)
     share = needs.share_of_iterations
     for less in getattr(source, "differences", ()):

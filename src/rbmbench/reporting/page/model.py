@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
-from rbmbench.planning.chart import Image, Line, Numbers, PrintedValue, StepsPerIteration, TablePart, Words
+from rbmbench.planning.chart import Image, Line, Numbers, Printed, StepsPerIteration, TablePart, Words
 from rbmbench.reporting.claims.verdict import Answered
 
 VERSION = 3
@@ -59,7 +59,7 @@ class Panel(Settings):
     x: tuple[FiniteFloat, ...]
     places: tuple[int, ...] = Field(default=(), description="the places in x at which single trials are given")
     series: tuple[Series, ...]
-    printed: tuple[PrintedValue, ...] = ()
+    printed: tuple[Printed, ...] = ()
     lines: tuple[Line, ...] = ()
 
 

@@ -2,7 +2,6 @@
 """Run a notebook template with parameters by papermill, and make a page of it."""
 
 import os
-import re
 import shutil
 import warnings
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,8 @@ from rbmbench.io.locks import locked
 MOST_TEMPLATE_BYTES = 2**24
 TEXT_ELEMENTS = "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i li ol p pre small span strong sub sup ul"
 TABLE_ELEMENTS = "caption col colgroup table tbody td tfoot th thead tr"
-SHOWN_ATTRIBUTES = {"*": ["class", "id", "style", "scope", "colspan", "rowspan", "aria-hidden"], "a": ["href"]}
+SHOWN_ATTRIBUTES = {"*": {"class", "id", "style", "scope", "colspan", "rowspan", "aria-hidden"}, "a": {"href"}}
+SHOWN_STYLES = {"background-color", "color", "font-style", "font-weight", "text-align", "white-space"}
 """What a page keeps of the HTML in a notebook's outputs."""
 
 
@@ -124,8 +124,8 @@ def _execute(template: Path, content: Any, parameters: Mapping[str, Any], log: P
 def _page(notebook: Path) -> str:
     """Return an executed notebook as one HTML page that needs nothing from elsewhere and runs no script of its outputs.
 
-    Titles, labels and names of data stand in Markdown and HTML: elements and addresses that only show are kept, all
-    others become text.
+    Titles, labels and names of data are part of Markdown and HTML: elements and addresses that only show are kept, the
+    tags of all others are dropped.
     """
     with warnings.catch_warnings(action="ignore"):
         from nbconvert import HTMLExporter
@@ -136,13 +136,11 @@ def _page(notebook: Path) -> str:
 
 
 def _harmless(html: Any) -> str:
-    """Return HTML with what can run a script turned into text."""
-    from bleach import clean
-    from bleach.css_sanitizer import CSSSanitizer
+    """Return HTML without what can run a script."""
+    from nh3 import clean
 
-    # The sheets of pandas would become text; nbconvert has its own for tables.
-    html = re.sub(r"(?s)<style.*?</style>", "", str(html))
-    return clean(html, f"{TEXT_ELEMENTS} {TABLE_ELEMENTS}".split(), SHOWN_ATTRIBUTES, css_sanitizer=CSSSanitizer())
+    elements = {*TEXT_ELEMENTS.split(), *TABLE_ELEMENTS.split()}
+    return clean(str(html), elements, attributes=SHOWN_ATTRIBUTES, filter_style_properties=SHOWN_STYLES, link_rel=None)
 
 
 FILTERS = {"clean_html": _harmless}

@@ -10,6 +10,7 @@ from typing import Any
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import META, RUNS, Layout
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta
 from rbmbench.jobs import kind_of_meta
 from rbmbench.jobs.fingerprints import UNKNOWN, fingerprint
@@ -40,7 +41,7 @@ def origins(folder: str, layout: Layout) -> Iterator[Origin]:
             yield Origin(run, _code(of_run := read_meta(Path(run).parent), of_run))
 
 
-def _code(made: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
+def _code(made: Meta, meta: Meta) -> str:
     """Return what is known of the code of a job, from its settings and the fingerprint that it recorded."""
     recorded, now = made.get("code"), UNKNOWN
     with suppress(ResultsError):
@@ -57,7 +58,7 @@ def command(files: Sequence[str], configfiles: Sequence[str]) -> str:
     return shlex.join(["snakemake", "-c2", "all", "--forcerun", *files, *overlays]) if files else ""
 
 
-def summary(metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summary(metas: Sequence[Meta]) -> dict[str, Any]:
     """Return what `model.Results` holds of the provenance of training runs, from their meta or their evaluations'."""
     metas = list({str(meta.get("run")): meta for meta in metas}.values())
     ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
@@ -75,7 +76,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for text in dict.fromkeys(texts) if text)
 
 
-def _machine(meta: Mapping[str, Any]) -> str:
+def _machine(meta: Meta) -> str:
     hardware = meta.get("hardware") or {}
     parts = [hardware.get("cpu"), hardware.get("gpu")]
     parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
@@ -83,7 +84,7 @@ def _machine(meta: Mapping[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _versions(meta: Mapping[str, Any]) -> str:
+def _versions(meta: Meta) -> str:
     parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
     parts += [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit"))
     used = (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ()))
@@ -96,7 +97,7 @@ def _plugin(one: Mapping[str, str]) -> str:
     return f"plug-in {one.get('name', '')} ({place}, sha256 {one.get('sha256', '')[:12]})"
 
 
-def _data(metas: Iterable[Mapping[str, Any]]) -> tuple[Data, ...]:
+def _data(metas: Iterable[Meta]) -> tuple[Data, ...]:
     """Return the data sets that the runs used, once each."""
     found = {}
     for data in (meta.get("data") or {} for meta in metas):
@@ -120,11 +121,11 @@ def _size(rows: Any) -> str:
     return ", ".join(f"{name} {count(number)}" for name, number in parts.items())
 
 
-def _wall(meta: Mapping[str, Any], name: str) -> float:
+def _wall(meta: Meta, name: str) -> float:
     return float((meta.get("wall") or {}).get(name) or 0.0)
 
 
-def _run(meta: Mapping[str, Any]) -> dict[str, str]:
+def _run(meta: Meta) -> dict[str, str]:
     memory = meta.get("peak_memory_mb")
     return {
         "run": str(meta.get("run", "")),

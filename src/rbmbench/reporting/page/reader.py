@@ -22,13 +22,13 @@ from pydantic import ValidationError
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
-from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checksum
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, Meta, checked_meta, content_checksum
 from rbmbench.io.results import check_files, read_json, read_meta
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
 from rbmbench.reporting.charts import is_trained, read
-from rbmbench.reporting.claims.files import ClaimFile
+from rbmbench.reporting.claims.files import ClaimFile, claims_of
 from rbmbench.reporting.claims.findings import answers
 from rbmbench.reporting.claims.verdict import (
     CHECK_OF_INSTALLATION,
@@ -94,6 +94,7 @@ class Folder:
 
     def _read(self) -> Results:
         verdicts = read_verdicts(self.layout.verdicts)
+        self._check_claims(verdicts)
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
@@ -110,6 +111,15 @@ class Folder:
             **summary(trained),
         )
 
+    def _check_claims(self, verdicts: Sequence[Verdict]) -> None:
+        """Refuse verdicts on claims that the files of their papers do not have."""
+        for paper, file in self.claim_files.items():
+            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
+            for record in verdicts:
+                if record.paper == paper and record.claim not in ids:
+                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
+                    raise ResultsError(f"{self.layout.verdicts}: {message}")
+
     def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
         """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
         papers = {item.paper for item in items.values()} if self.judges else ()
@@ -125,7 +135,7 @@ class Folder:
         here = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
         return sorted(here, key=lambda record: (papers.get(record.paper, len(papers)), order(record.shown)))
 
-    def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+    def _metas(self, key: str) -> Mapping[str, Meta]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
             return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
@@ -203,7 +213,7 @@ class Folder:
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
 
 
-def _intact(folder: str) -> Mapping[str, Any]:
+def _intact(folder: str) -> Meta:
     """Return the meta of a result of which no file was changed."""
     meta = read_meta(folder)
     meta["settings"]  # which every job has: raises an error

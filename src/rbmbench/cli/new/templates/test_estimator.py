@@ -37,10 +37,10 @@ def test_its_expectation_is_the_weighted_mean_over_the_steps():
     estimator = rbmbench.estimators.create("part_name", k=K, fading=FADING)
     batch = np.ones((1, chains, m))
     estimate = estimator.estimate(rbm, batch, {}, rbmbench.Stream(1, [0]))
-    found = 1 - estimator.gradient(estimate).b[0]  # the data's mean less the gradient is the model's
+    mean = 1 - estimator.gradient(estimate).b[0]  # the data's mean less the gradient is the model's
     # The mean over a chain's steps lies in [0, 1], so its standard deviation is at most 1/2. Five standard errors in
     # each of three entries: wrong by chance with probability below 2e-6, and the seed is fixed.
-    np.testing.assert_allclose(found, expected, atol=5 * 0.5 / np.sqrt(chains))
+    np.testing.assert_allclose(mean, expected, atol=5 * 0.5 / np.sqrt(chains))
 
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"fading": -0.1}, {"fading": True}, {"steps": 3}])

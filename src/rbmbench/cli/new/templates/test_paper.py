@@ -12,6 +12,6 @@ FOLDER = Path(__file__).parent
 def test_settings_claims_and_scale_fit_together():
     configuration = load([FOLDER / "part_name.yaml"])
     files.check(FOLDER / "claims", configuration)
-    found = plan(configuration)
-    assert set(found.outputs) == {"part_name_fig1", "part_name_table1"}
-    assert {run.settings.trials for run in found.of_kind("train").values()} == {4, 1}
+    planned = plan(configuration)
+    assert set(planned.outputs) == {"part_name_fig1", "part_name_table1"}
+    assert {run.settings.trials for run in planned.of_kind("train").values()} == {4, 1}

@@ -2,13 +2,15 @@
 """What a measurement returns, the registry of measurements, and what all of them share."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from rbmbench.planning.differences import Difference
+from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 
 
@@ -21,6 +23,19 @@ class Level:
     along: Literal["x", "y"] = "y"
     range: tuple[float, float] | None = None
     """The numbers whose places bound the accepted range; None: the ends of the range of the claim."""
+
+
+@dataclass(frozen=True)
+class OfMeans:
+    """A number as a function of the mean curves (draws, evaluations) of some curves."""
+
+    curves: Sequence[Any]
+    number: Callable[[list[np.ndarray]], np.ndarray]
+
+    def stacked(self, means: np.ndarray) -> np.ndarray:
+        """Return the number for mean curves one after the other, (draws, evaluations of all curves)."""
+        ends = np.cumsum([curve.trials.shape[1] for curve in self.curves])[:-1]
+        return self.number(np.split(means, ends, axis=1))
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,31 @@ class Measurement:
     """Range of iterations, samples or steps that it is measured on; None: all."""
     level: Level | None = None
     """None where the number has no place on an axis."""
+    of_means: OfMeans | None = None
+    """What it is a function of, where that is mean curves."""
+
+    def with_doubts(self, particles: float) -> "Measurement":
+        """Return it with an interval that is wider by what the number changes within the intervals of its estimates.
+
+        Evaluations that it does not depend on play no part. ``particles`` is the number of particles of an annealing
+        that have to count for the estimate to have a lower end.
+        """
+        if self.of_means is None:
+            return self
+        curves = self.of_means.curves
+        doubts = [curve.doubt(particles) for curve in curves]
+        if not any(doubt.any() for doubt in doubts):
+            return self
+        means = [curve.mean.to_numpy() for curve in curves]
+        value, *ends = intervals.extremes(means, doubts, self.of_means.stacked)
+        low, high = (
+            end + (extreme - value) if np.isfinite(value) else extreme
+            for end, extreme in zip((self.low, self.high), ends, strict=True)
+        )
+        few = [curve.label for curve, doubt in zip(curves, doubts, strict=True) if np.isinf(doubt).any()]
+        note = f"fewer than {particles:g} particles count at some evaluations of {', '.join(few)}"
+        notes = (note,) if few and (low, high) != (self.low, self.high) else ()
+        return replace(self, low=low, high=high, notes=(*self.notes, *notes))
 
 
 MEASUREMENTS: dict[str, Callable[..., Measurement]] = {}

@@ -25,7 +25,16 @@ from rbmbench.reporting.claims.arguments import (
     Share,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import (
+    POSITIVE,
+    SHARE,
+    Level,
+    Measurement,
+    OfMeans,
+    measures,
+    pair,
+    paired,
+)
 from rbmbench.reporting.frames import FINAL_SHARE
 from rbmbench.reporting.marks import first_reached, levels
 
@@ -45,9 +54,11 @@ def final_difference(
     )
     what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
     where = {"window": _at_end(one), "level": Level(_value(other, other.late))}
+    of_means = OfMeans((one, other), lambda means: _end(one, means[0]) - _end(other, means[1]))
     if len(trials) == 1:
-        return _of_curves([one, other], lambda means: _end(one, means[0]) - _end(other, means[1]), what, **where)
-    return Measurement(*intervals.student((one.final - other.final).loc[trials]), what, (one, other), **where)
+        return _of_curves([one, other], of_means.number, what, **where)
+    interval = intervals.student((one.final - other.final).loc[trials])
+    return Measurement(*interval, what, (one, other), of_means=of_means, **where)
 
 
 @measures()
@@ -171,13 +182,12 @@ def _of_curves(
     window and level.
     """
     trials = paired(*found)
-    ends = np.cumsum([curve.trials.shape[1] for curve in found])[:-1]
     stacked = np.concatenate([curve.trials.loc[trials] for curve in found], axis=1)
-    of_stacked = lambda means: statistic(np.split(means, ends, axis=1))  # noqa: E731
+    where["of_means"] = of_means = OfMeans(found, statistic)
     errors = [curve.errors for curve in found]
     if len(trials) > 1 or any(error is None for error in errors):
-        return Measurement(*intervals.of_means(stacked, of_stacked), what, tuple(found), **where)
-    interval = intervals.of_errors(stacked[0], np.concatenate(errors), of_stacked)
+        return Measurement(*intervals.of_means(stacked, of_means.stacked), what, tuple(found), **where)
+    interval = intervals.of_errors(stacked[0], np.concatenate(errors), of_means.stacked)
     return Measurement(*interval, what, tuple(found), notes=(ONE_TRIAL,), **where)
 
 
@@ -199,6 +209,7 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     line = found.reference(reference)
     what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
     where = {"window": _at_end(found), "level": Level(line.value)}
+    where["of_means"] = OfMeans([found], lambda means: _end(found, means[0]) - line.value)
     return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,), **where)
 
 
@@ -307,6 +318,7 @@ def reach_difference(
     interval, means = intervals.of_means(stacked, earlier), stacked.mean(axis=0)
     reached = float(first_reached(means[second], iterations, levels(means, share)))
     more = {"differences": differences, "level": Level(reached, -1.0, "x")}
+    more["of_means"] = OfMeans(found, lambda means: earlier(np.stack(means, axis=1)))
     return Measurement(*interval, what, (found[first], found[second]), **more)
 
 
@@ -334,8 +346,13 @@ def smallest_within(
         near = ends >= end - tolerance * (end - start)
         return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
 
+    def of_ends(means: list[np.ndarray]) -> np.ndarray:
+        ends = [_end(curve, mean) for curve, mean in zip((*found, other), means, strict=True)]
+        return smallest(np.stack([*ends, means[-1][:, 0]], axis=1))
+
     what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found), window=_at_end(other))
+    where = {"window": _at_end(other), "of_means": OfMeans((*found, other), of_ends)}
+    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found), **where)
 
 
 def _steps(curves: Any) -> int:

@@ -1,37 +1,40 @@
-# Read results
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Read results
+============
 
-Results are plain files: csv and parquet tables, npz arrays and JSON. This page reads those kept in `results/reference`; the
-folders of your own runs, `results/SCALE`, have the same form, described in
-[files of a results folder](../../results/README.md).
+Results are plain files: CSV and Parquet tables, npz arrays and JSON. This program reads the kept
+results of the repository; the folders of your own runs, ``results/SCALE``, have the same form,
+described in :doc:`/results/README`.
 
-## Verdicts
+Verdicts
+--------
 
-`claims.csv` has one row per claim. How many were reproduced at the published settings, by paper:
+``claims.csv`` has one row per claim. How many are reproduced at the published settings, by paper:
+"""
 
-```python exec="true" source="above" result="text" session="results"
 from pathlib import Path
 
 import pandas as pd
 
-paper_scale = Path("results/reference/paper")
+paper_scale = Path("../../results/reference/paper")
 claims = pd.read_csv(paper_scale / "claims.csv")
 print(claims.groupby(["paper", "verdict"]).size().unstack(fill_value=0))
-```
 
-Each verdict rests on a measured number with its 95 % interval:
+# %%
+# Each verdict compares a measured number and its 95 % interval with an accepted range:
 
-```python exec="true" source="above" result="text" session="results"
 chosen = claims.query("paper == 'cd_bias_bound' and verdict == 'not reproduced'")
 for row in chosen.itertuples():
     print(f"{row.claim}: {row.text}\n  measured {row.measured:.3g} ({row.low:.3g} to {row.high:.3g})")
-```
 
-## Learning curves
+# %%
+# Learning curves
+# ---------------
+#
+# ``runs/RUN/curve.parquet`` is a tidy table with the columns trial, iteration, metric and value.
+# ``meta.json`` beside it holds the settings of the run, its times and its machine.
 
-`runs/RUN/curve.parquet` is a tidy table with the columns trial, iteration, metric and value. `meta.json` beside it holds the
-settings of the run, its times and where it was made.
-
-```python exec="true" source="above" result="text" session="results"
 import json
 
 runs = {}
@@ -43,12 +46,9 @@ for path in sorted(paper_scale.glob("runs/mnist-16h-*-0.1-*")):
 curves = pd.concat(runs, names=["algorithm"])
 final = curves[curves["iteration"] == curves["iteration"].max()]
 print(final.groupby("algorithm")["value"].agg(["count", "mean", "std"]).round(2))
-```
 
-These are final log-likelihoods on MNIST, in nats per sample, over 25 trials.
-
-```python exec="true" source="above" html="true" session="results"
-import io  # markdown-exec: hide
+# %%
+# These are final log-likelihoods on MNIST, in nats per sample, over 25 trials.
 
 import matplotlib.pyplot as plt
 
@@ -58,18 +58,16 @@ for label, curve in runs.items():
     axes.plot(mean.index, mean, label=label)
 axes.set(xlabel="iteration", ylabel="log-likelihood per sample (nats)", ylim=(-210, None))
 axes.legend()
-svg = io.StringIO()  # markdown-exec: hide
-figure.savefig(svg, format="svg")  # markdown-exec: hide
-print(svg.getvalue()[svg.getvalue().index("<svg") :])  # markdown-exec: hide
-```
+plt.show()
 
-## Numbers behind a figure
+# %%
+# Numbers behind a figure
+# -----------------------
+#
+# ``data/KEY_figN.csv.gz`` holds the numbers of a figure, mean and band of every curve at every
+# evaluation:
 
-`data/KEY_figN.csv` holds what a figure shows, mean and band of every curve at every evaluation:
-
-```python exec="true" source="above" result="text" session="results"
 numbers = pd.read_csv(paper_scale / "data" / "popcd_fig1.csv.gz")
 ends = numbers.groupby("panel")["iteration"].transform("max")
 last = numbers[numbers["iteration"] == ends]
 print(last.pivot(index="label", columns="panel", values="mean").round(2))
-```

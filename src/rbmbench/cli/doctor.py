@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The subcommand ``doctor``: a report on this machine, and a training whose result is known.
+
+Modules are imported where they are used, so that a broken one hides no other section.
+"""
+
+import json
+import math
+import os
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rbmbench.model.rbm import RBM
+    from rbmbench.training.run import TrainingResult
+
+OWN_VARIABLES = (
+    "RBMBENCH_BACKEND", "RBMBENCH_CHECKPOINT_SECONDS", "RBMBENCH_DATA_CACHE", "RBMBENCH_DATA_MIRROR",
+    "RBMBENCH_FUSED", "RBMBENCH_MESSAGES", "RBMBENCH_PLUGINS", "RBMBENCH_PRODUCTS",
+)  # fmt: skip
+NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
+MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and hidden units, batch, trials
+NOTEBOOKS = ("papermill", "nbconvert", "IPython")
+TRAINED = {"cd": {}, "pop_cd": {}, "parallel_tempering": {"temperatures": 4}}
+"""Estimators of the self-test, with their options."""
+LEAST_BYTES = 2**30
+ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
+OK, WARNING, FAILED = "ok", "warning", "FAILED"
+
+
+class Finding(NamedTuple):
+    """A line of the report: its subject, the result, a state (information; passed; warning; failed), and numbers."""
+
+    what: str
+    result: str
+    state: str = ""
+    values: Mapping[str, object] = {}
+
+
+def doctor(arguments: Namespace) -> int:
+    """Print the report as tables or as JSON; return 1 if anything has failed, else 0."""
+    from tabulate import tabulate
+
+    sources = arguments.mirror, arguments.cache
+    examinations: dict[str, Callable[[], Iterator[Finding]]] = {
+        "Versions": versions,
+        "Machine": hardware,
+        "GPU": gpus,
+        "Environment variables": environment,
+        "Backend": backend,
+        "Data sets": partial(data_sets, *sources, arguments.online),
+        "Folders": partial(folders, arguments.results, *sources),
+    }
+    if arguments.self_test:
+        examinations["Self-test"] = self_test
+    sections = {}
+    for title, examine in examinations.items():
+        sections[title] = findings = examined(title, examine)
+        if not arguments.json:
+            rows = [(finding.state, finding.what, finding.result) for finding in findings]
+            print(f"{title}\n{tabulate(rows, tablefmt='plain', disable_numparse=True)}", end="\n\n", flush=True)
+    states = Counter(finding.state for findings in sections.values() for finding in findings)
+    failed = FAILED in states
+    verdict = f"{FAILED if failed else OK}: {states[OK]} good, warnings: {states[WARNING]}, failed: {states[FAILED]}"
+    if arguments.json:
+        keys = ("what", "found", "state", "values")
+        lines = {title: [dict(zip(keys, finding, strict=True)) for finding in sections[title]] for title in sections}
+        content = {"failed": failed, "verdict": verdict, "sections": lines}
+        print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        print(verdict)
+    return int(failed)
+
+
+def examined(title: str, examine: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """Return the findings of a section; one failed finding if it raises, as a broken installation may anywhere."""
+    try:
+        return list(examine())
+    except Exception as error:
+        first, *_ = [*str(error).strip().splitlines(), ""]
+        reason = f"{type(error).__name__}: {first}".removesuffix(": ")
+        return [Finding(title, f"could not be examined ({reason})", FAILED)]
+
+
+def versions() -> Iterator[Finding]:
+    """Yield the versions of this package, with its commit, and of the packages it needs."""
+    from rbmbench.io import provenance
+    from rbmbench.kernels import is_installed
+
+    packages, commit = provenance.versions(), provenance.commit()
+    own = packages.pop("rbmbench", "not installed: run from its source")
+    yield Finding("rbmbench", own + (f", commit {commit}" if commit else ""))
+    for package, version in packages.items():
+        yield Finding(package, version)
+    if missing := [module for module in NOTEBOOKS if not is_installed(module)]:
+        lacking = f"cannot run: {', '.join(missing)} not installed; the extra workflow has it"
+        yield Finding("notebooks", lacking, WARNING)
+
+
+def hardware() -> Iterator[Finding]:
+    """Yield platform, processor, cores (that this process may use, and all) and memory."""
+    import psutil
+
+    from rbmbench.base.machine import usable_cores, usable_memory
+    from rbmbench.io import provenance
+
+    machine, usable, total = provenance.hardware(), usable_cores(), usable_memory()
+    available = min(psutil.virtual_memory().available, total)
+    yield Finding("system", machine["platform"])
+    yield Finding("processor", machine["cpu"])
+    yield Finding("cores", f"{usable} usable of {os.cpu_count()}", values={"usable": usable})
+    sizes = {"total_bytes": total, "available_bytes": available}
+    yield Finding("memory", f"{_gigabytes(available)} free of {_gigabytes(total)}", values=sizes)
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 2**30:.1f} GB"
+
+
+def gpus() -> Iterator[Finding]:
+    """Yield every GPU that CuPy can use with the CUDA versions, or the reason why there is none."""
+    import subprocess
+
+    from rbmbench.kernels import backends
+
+    missing = backends.what_a_gpu_lacks()
+    if missing is None:
+        runtime = backends.namespace("cupy").cuda.runtime
+        for number in range(runtime.getDeviceCount()):
+            device = runtime.getDeviceProperties(number)
+            capability = f"compute capability {device['major']}.{device['minor']}"
+            words = f"{device['name'].decode()}, {_gigabytes(device['totalGlobalMem'])}, {capability}"
+            yield Finding(f"GPU {number}", words)
+        # CUDA encodes version 12.9 as 12090.
+        encoded = (runtime.driverGetVersion(), runtime.runtimeGetVersion())
+        driver, own = (f"{number // 1000}.{number % 1000 // 10}" for number in encoded)
+        yield Finding("CUDA", f"{driver} of the driver, {own} of CuPy")
+        return
+    try:
+        listed = subprocess.run(NVIDIA_SMI, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        listed = ""
+    if devices := "; ".join(line.strip() for line in listed.splitlines() if line.strip()):
+        advice = "install CuPy by the extra cuda12 or cuda13" if "not installed" in missing else "it is not used"
+        yield Finding("GPU", f"{devices}, but {missing}: {advice}", WARNING)
+    else:
+        yield Finding("GPU", f"none: {missing}")
+
+
+def environment() -> Iterator[Finding]:
+    """Yield the variables of this package; unknown names with its prefix are a warning."""
+    from rbmbench.datasets import without_credentials
+
+    for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_")):
+        if name in OWN_VARIABLES:
+            yield Finding(name, without_credentials(os.environ[name]))
+        else:
+            yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
+    yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
+
+
+def backend() -> Iterator[Finding]:
+    """Yield the choice of ``auto`` for a tiny and a large model, and the wrong values of the environment."""
+    import numpy as np
+
+    from rbmbench.base.errors import SettingsError
+    from rbmbench.kernels import backend_name, backends, ways
+    from rbmbench.training import fused
+    from rbmbench.training.timing import step_settings
+
+    host_kernels = backend_name(np.empty(0))
+    for kind, (visible, hidden, batch, trials) in MODELS.items():
+        chosen = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
+        name = chosen.arrays.__name__
+        kernels = host_kernels if name == "numpy" else name
+        what = f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})"
+        yield Finding(what, f"{name} arrays, {kernels} kernels ({chosen.reason})")
+    if host_kernels == "numpy":
+        yield Finding("kernels of NumPy arrays", "the slow reference kernels: Numba cannot be imported", WARNING)
+    try:
+        if requested := os.environ.get("RBMBENCH_BACKEND"):
+            yield Finding("RBMBENCH_BACKEND", backends.choose(requested, 0.0).arrays.__name__)
+        fused.check_switch()
+        ways.check_switch()
+    except SettingsError as error:
+        yield Finding("environment", str(error), FAILED)
+
+
+def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[Finding]:
+    """Yield the place of every published file of the data sets, without downloading any.
+
+    ``mirror`` and ``cache`` are those of `rbmbench.datasets.load`; with ``online`` the addresses of missing files are
+    requested.
+    """
+    from rbmbench.base.errors import DataError
+    from rbmbench.datasets import Sources, file_status, without_credentials
+
+    try:
+        sources = Sources.resolve(mirror, cache)
+    except DataError as error:
+        yield Finding("mirror", str(error), FAILED)
+        return
+    yield Finding("mirror", without_credentials(sources.mirror) if sources.mirror else "none")
+    yield Finding("cache", str(sources.cache or "none: the user has no home folder"))
+    unreached = []
+    for file in file_status(sources, online):
+        name = f"{file.data_set}: {file.name}"
+        size = "size not published" if file.bytes is None else f"{file.bytes / 1e6:.1f} MB"
+        if file.wrong:
+            # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
+            yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING)
+        elif file.origin != "public":
+            yield Finding(name, f"{file.origin}, {size}", OK)
+        else:
+            unreached += [] if file.answers else [file]
+            yield Finding(name, f"would be downloaded, {size}{ANSWERS[file.answers]}")
+    if unreached:
+        total = sum(file.bytes or 0 for file in unreached) / 1e6
+        why = "no address answers" if online else "not asked if it answers; --online asks"
+        yield Finding("downloads", f"{len(unreached)} files, {total:.1f} MB or more, need a network ({why})", WARNING)
+
+
+def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Finding]:
+    """Yield whether results and downloads can be written, and the free space of their disks."""
+    import shutil
+
+    from rbmbench.base.errors import DataError, ResultsError
+    from rbmbench.datasets import Sources
+    from rbmbench.io.caches import why_not_writable
+    from rbmbench.io.results import check_writable
+
+    written = [("results", results, FAILED)]
+    try:
+        if downloads := Sources.resolve(mirror, cache).cache:
+            written.append(("downloads", downloads, WARNING))
+    except DataError:
+        pass  # reported with the data sets
+    for what, folder, otherwise in written:
+        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        try:
+            check_writable(folder)
+        except ResultsError as error:
+            yield Finding(what, str(error), otherwise)
+            continue
+        if reason := why_not_writable(folder):
+            yield Finding(what, f"{folder}: cannot be written ({reason})", otherwise)
+            continue
+        free = shutil.disk_usage(nearest).free
+        state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
+        yield Finding(what, f"{folder}: writable, {_gigabytes(free)} free{more}", state)
+
+
+def self_test() -> Iterator[Finding]:
+    """Train small models on all kernels of this machine, and yield its errors with their bounds.
+
+    The log-likelihood that training reports is compared with a sum over the states of both layers, in NumPy, up to
+    rounding; the parameters with those of the reference kernels. Both use the same random numbers, so that their bound
+    lies between rounding and the effect of one differing sample, rate / batch.
+    """
+    import numpy as np
+
+    from rbmbench.kernels import backend_name, backends, reference_kernels
+    from rbmbench.training.trainer import train
+
+    rows = (np.random.default_rng(1).random((23, 7)) < np.linspace(0.2, 0.8, 7)).astype(np.uint8)
+    last, rate, batch = 37, 0.1, 6
+
+    def trained(backend: str) -> "list[TrainingResult]":
+        run = {"hidden": 5, "rate": rate, "batch": batch, "iterations": last, "trials": 3, "precision": "float64"}
+        run |= {"evaluate_every": last, "backend": backend}
+        return [train(rows, estimator=name, options=options, **run) for name, options in TRAINED.items()]
+
+    with reference_kernels():
+        reference = trained("numpy")
+    places = {"numpy": reference}
+    if (host := backend_name(np.empty(0))) != "numpy":
+        places[host] = trained("numpy")
+    if backends.what_a_gpu_lacks() is None:
+        places["cupy"] = trained("cupy")
+    for place, results in places.items():
+        error = bound = 0.0
+        for result in results:
+            curve = result.curve[result.curve["metric"] == "log_likelihood"]
+            values = curve[curve["iteration"] == last].sort_values("trial")["value"].to_numpy()
+            expected, rounding = _log_likelihoods(result.rbm, rows)
+            error, bound = np.maximum(error, np.abs(values - expected).max()), max(bound, rounding)
+        yield _compared(f"{place}: log-likelihood against the sum over all states, nats", error, bound)
+        if results is not reference:
+            pairs = [
+                pair
+                for ours, theirs in zip(results, reference, strict=True)
+                for pair in zip(ours.rbm.parameters, theirs.rbm.parameters, strict=True)
+            ]
+            error = np.max([np.abs(ours - theirs).max() for ours, theirs in pairs])
+            what = f"{place}: trained parameters against those of the reference kernels"
+            yield _compared(what, error, 1e-6 * rate / batch)
+
+
+def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> tuple["np.ndarray", float]:
+    """Return the mean log-likelihood of rows under each model from its joint distribution, and the rounding error.
+
+    A sum of q terms is off by at most about q eps times the sum of their absolute values; exp and log by a few eps.
+    """
+    import numpy as np
+    from scipy.special import logsumexp
+
+    m, n = rbm.visible_units, rbm.hidden_units
+    v, h = ((np.arange(2**units)[:, None] >> np.arange(units) & 1).astype(np.float64) for units in (m, n))
+
+    def log_weights(visible: np.ndarray) -> np.ndarray:
+        joint = visible @ rbm.W @ h.T + (visible @ rbm.b[..., None]) + (h @ rbm.c[..., None]).swapaxes(-1, -2)
+        return logsumexp(joint, axis=-1)
+
+    sizes = sum(np.abs(parameter).reshape(len(rbm.W), -1).sum(axis=1) for parameter in rbm.parameters)
+    expected = log_weights(rows.astype(np.float64)).mean(axis=-1) - logsumexp(log_weights(v), axis=-1)
+    return expected, 8 * np.finfo(np.float64).eps * (m * n + m + n) * float(sizes.max())
+
+
+def _compared(what: str, error: float, bound: float) -> Finding:
+    """Return the line of an error, which fails if it is no number or exceeds its bound."""
+    holds = math.isfinite(error) and error <= bound
+    values = {"measured": float(error) if math.isfinite(error) else None, "bound": float(bound)}
+    sign = "<=" if holds else "is not <="
+    return Finding(what, f"{error:.1e} {sign} {bound:.1e}", OK if holds else FAILED, values)

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the figures and the table of an arena show: four views of the curves of its contests, and a table of their ends.
+
+The kind of a figure names its view: anytime curves, final ranks, reached targets, or rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.base.settings import Settings
+from rbmbench.kinds._contests import OfContestsSpec
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
+from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
+from rbmbench.reporting.contests import (
+    COSTS,
+    NEAREST_TARGET,
+    OVERALL,
+    SHARES,
+    TARGETS,
+    WIDEST,
+    anytime_curves,
+    contest_results,
+    final_ranks,
+    reached_targets,
+    standings,
+    tuned_rates,
+    unit_of,
+)
+from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
+from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
+
+LINE = 100
+"""Letters of a line of a title."""
+LEGEND_COLUMNS = 5
+"""Of algorithms, on a page."""
+START = 0.02
+"""Share of the budget before which curves do not decide the vertical range."""
+DIGITS = 10
+"""Of anytime curves: pictures are the same with more, and files half as large again."""
+
+
+class ArenaSpec(OfContestsSpec, FigureSpec):
+    """A figure of an arena."""
+
+    kind: Literal["arena_curves", "arena_ranks", "arena_targets", "arena_rates"]
+
+    @property
+    def NAMES(self) -> str:
+        """Form of the names that claims give its parts."""
+        return "NAME.ALGORITHM" if self.kind == "arena_ranks" else "NAME.CONTEST.ALGORITHM"
+
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
+        """Return the numbers of the view, from all curves."""
+        return VIEWS[self.kind].numbers(results)
+
+    def chart(self, results: pd.DataFrame) -> Chart:
+        """Return the panels of the view."""
+        return VIEWS[self.kind].chart(self, self.numbers(results))
+
+    def caption(self, results: pd.DataFrame) -> str:
+        """Return the caption."""
+        return VIEWS[self.kind].caption(self, self.numbers(results))
+
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
+        """Return numbers of CONTEST.ALGORITHM; of ranks, those of an algorithm, see `standings`."""
+        if self.kind != "arena_ranks":
+            return super().evidence(results, name)
+        ranks = standings(results).query("algorithm == @name")
+        if ranks.empty:
+            return None
+        more = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
+        more["place"] = Place(self.key, "contests", name, is_exact=False)
+        budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
+        return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
+
+
+class ArenaTableSpec(OfContestsSpec, TableSpec):
+    """The table of an arena."""
+
+    kind: Literal["arena_results"]
+    published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
+
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
+        """Return `rbmbench.reporting.contests.contest_results`."""
+        return contest_results(results)
+
+    def table(self, numbers: pd.DataFrame) -> Table:
+        """Return one table for people for each contest, the best first."""
+        parts = []
+        for contest in self.contests:
+            of_contest = numbers[numbers["contest"] == contest.name]
+            caption = f"{contest.name}: {of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units,"
+            caption += f" {count(contest.products)} products"
+            parts.append(part_of(caption, _cells(of_contest), 1))
+        notes = [
+            "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
+            " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
+            " certificate finds nothing wrong, of those that were examined.",
+            _without_ranks(numbers),
+            _contests_in_words(self, numbers),
+        ]
+        return Table(parts=tuple(parts), notes=tuple(filter(None, notes)))
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of an arena: its numbers from all curves, and chart and caption from these numbers."""
+
+    numbers: Callable[[pd.DataFrame], pd.DataFrame]
+    chart: Callable[[ArenaSpec, pd.DataFrame], Chart]
+    caption: Callable[[ArenaSpec, pd.DataFrame], str]
+
+
+def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: Any) -> Chart:
+    """Return the chart of a view, with a legend of the algorithms unless another one is given."""
+    heading = (spec.title, *wrap(spec.which, LINE), *variant_lines(spec))
+    entries = [
+        Entry(label=entry.label, key=name, color=entry.color, dash=entry.dash) for name, entry in spec.entries.items()
+    ]
+    named = {"entries": tuple(entries), "columns": LEGEND_COLUMNS} | legend
+    return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**named))
+
+
+def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
+    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
+    from rbmbench.reporting import charts
+
+    names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
+    curves = numbers.groupby(["algorithm", "label"], sort=False)
+    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
+
+
+# --- Views ------------------------------------------------------------------------------------------------------------
+
+
+def _curves(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
+    """Return means and bands: by matrix products on the left, by processor seconds on the right."""
+    shown, panels = anytime_curves(numbers), []
+    for contest in spec.contests:
+        of_contest = shown[shown["contest"] == contest.name]
+        title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
+        for place, (cost, words) in enumerate(COSTS.items()):
+            of_cost = of_contest[of_contest["cost"] == cost]
+            y = {"title": "held-out log-likelihood (nats per row)", "range": _vertical_range(of_cost)}
+            panel = ChartPanel(
+                name=f"{contest.name} {cost}",
+                title=title,
+                heading=("" if place else f"{contest.name}: {title}",),
+                group=contest.name,
+                x=Axis(title=f"{words} of a trial", log=True),
+                y=Axis(label="held-out log-likelihood\n(nats per row)", **y),
+                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", DIGITS),
+            )
+            panels.append(panel)
+    return _chart(spec, panels, Layout(columns=2, narrow=2, shade=0.1))
+
+
+def _curves_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
+    shown = anytime_curves(numbers)
+    trials = count(shown["trials"].min())
+    return (
+        "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
+        " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
+        f" have the same budget of products; that of seconds is the least time that one of them takes for it."
+        f" Bands: 10 to 90 % of at least {trials} trials. Between evaluations more than {WIDEST:.0%} of the budget"
+        f" apart, lines only connect them; no value there is used. {_contests_in_words(spec, shown)}"
+    )
+
+
+def _vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
+    """Return the range of all curves once they have spent `START` of the budget, but for the worst fifth at the end."""
+    numbers = numbers.dropna(subset="mean")
+    ends = numbers.sort_values("spent").groupby("algorithm")["mean"].last()
+    later = numbers[numbers["spent"] >= START * numbers["spent"].max()]
+    low = min(later.groupby("algorithm")["mean"].min().quantile(0.25), ends.quantile(0.2))
+    high = later["high"].max()
+    pad = 0.06 * (high - low) or 0.1
+    return low - pad, high + pad
+
+
+def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
+    """Return mean ranks with intervals, and the ranks in each contest under equal products."""
+    from rbmbench.reporting import charts
+
+    overall, products = numbers[numbers["contest"] == OVERALL], numbers[numbers["cost"] == "products"]
+    products = products[products["contest"] != OVERALL]
+    order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
+    contests = list(dict.fromkeys(products["contest"]))
+
+    def ranks_at(ranks: pd.DataFrame, by: str, places: list[str], **shown: str) -> pd.DataFrame:
+        return ranks.set_index(by).reindex(places)[[*shown]].rename(columns=shown).reset_index(drop=True)
+
+    interval = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
+    means = [
+        charts.curve(cost, f"equal {words}", ranks_at(of_cost, "algorithm", order, **interval))
+        for cost, words in COSTS.items()
+        for of_cost in [overall[overall["cost"] == cost]]
+    ]
+    of_contests = [
+        charts.curve(name, spec.labels[name], ranks_at(ranks, "contest", contests, rank="mean"))
+        for name in order
+        for ranks in [products[products["algorithm"] == name]]
+    ]
+    first = ChartPanel(
+        name="overall",
+        title="Mean rank over all contests, 95 % interval",
+        heading=("",),
+        x=Axis(title="algorithm", ticks=tuple(spec.labels[name] for name in order)),
+        y=Axis(title="mean rank", label="mean rank over all contests"),
+        series=tuple(means),
+        drawn_as="points",
+    )
+    second = ChartPanel(
+        name="contests",
+        title="Mean rank in each contest, equal matrix products",
+        heading=("",),
+        x=Axis(title="contest", ticks=tuple(contests)),
+        y=Axis(title="mean rank", label="mean rank in each contest, equal matrix products"),
+        series=tuple(of_contests),
+        drawn_as="cells",
+    )
+    row = {"row": 2.55 * max(1, -(-len(order) // 12)), "widths": (1, 1.25), "shares_y": True}
+    legend = {"entries": (), "columns": 2, "handle": 2.0}
+    return _chart(spec, (first, second), Layout(columns=2, narrow=2, **row), **legend)
+
+
+def _ranks_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
+    contests = numbers[numbers["contest"] != OVERALL]
+    return (
+        "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
+        " Left: mean over contests and trials, with Student's 95 % intervals"
+        f" over the {unit_of(len(spec.contests))}s. Right: mean over the trials of each contest,"
+        f" under equal matrix products. {_without_ranks(contests)}"
+        f" {_contests_in_words(spec, contests)}"
+    )
+
+
+def _targets(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
+    """Return the shares of targets that are reached, a panel for each cost."""
+    shares, panels = numbers.rename(columns={"reached": "mean"}), []
+    for cost, words in COSTS.items():
+        panel = ChartPanel(
+            name=cost,
+            title=f"equal {words}",
+            heading=("",),
+            x=Axis(title=f"share of the {words}", log=True, range=(SHARES[0], 1)),
+            y=Axis(title="share of targets reached", range=(0, 1)),
+            series=_series(shares[shares["cost"] == cost], "spent"),
+        )
+        panels.append(panel)
+    return _chart(spec, panels, Layout(columns=2, shares_y=True))
+
+
+def _targets_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
+    return (
+        f"Share of targets that trials have reached, by the share of the budget spent; {count(TARGETS - 1)}"
+        " targets in each contest, all contests and judged trials together. Targets are held-out log-likelihoods"
+        " between the initial one and the best mean at the end of the budget, at distances from it that fall by"
+        f" equal factors to {100 * NEAREST_TARGET:g} % of the whole. Contests in which an algorithm has no"
+        " evaluation near the end of the budget are left out."
+    )
+
+
+def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
+    """Return the likelihoods by the rate, a panel for each contest, with a dot at each rate that is chosen."""
+    panels = []
+    for contest in spec.contests:
+        of_contest = numbers[numbers["contest"] == contest.name]
+        chosen, ascending = of_contest[of_contest["chosen"]], of_contest.sort_values("rate", kind="stable")
+        best = chosen["mean"]
+        low = min(of_contest.groupby("rate")["mean"].max().min(), best.min())
+        pad = 0.08 * (best.max() - low) or 0.1
+        order = list(of_contest["algorithm"].unique())
+        curves = sorted(_series(ascending, "rate"), key=lambda curve: order.index(curve.key))
+        panel = ChartPanel(
+            name=contest.name,
+            title=f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units",
+            heading=(contest.name,),
+            x=Axis(title="learning rate", log=True, places=tuple(sorted(of_contest["rate"].unique()))),
+            y=Axis(
+                title="log-likelihood of validation rows (nats per row)",
+                label="log-likelihood\nof validation rows\n(nats per row)",
+                range=(low - pad, best.max() + pad),
+            ),
+            series=tuple(curves),
+            marks=tuple(Mark(key=one.algorithm, at=one.rate, height=one.mean) for one in chosen.itertuples()),
+        )
+        panels.append(panel)
+    return _chart(spec, panels, Layout(shade=0))
+
+
+def _rates_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
+    return (
+        "Mean log-likelihood of the validation rows at the end of the budget of matrix products, by the learning"
+        " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
+        f" {_contests_in_words(spec, numbers)}"
+    )
+
+
+VIEWS = {
+    "arena_curves": View(pd.DataFrame.copy, _curves, _curves_caption),
+    "arena_ranks": View(final_ranks, _ranks, _ranks_caption),
+    "arena_targets": View(reached_targets, _targets, _targets_caption),
+    "arena_rates": View(tuned_rates, _rates, _rates_caption),
+}
+
+
+# --- Words and cells --------------------------------------------------------------------------------------------------
+
+
+def _without_ranks(results: pd.DataFrame) -> str:
+    """Return in a sentence which contests have no ranks under a cost, "" for none; see `contest_results`."""
+    missing = results.groupby(["cost", "contest"], sort=False)["rank"].apply(lambda ranks: ranks.isna().any())
+    parts = [
+        f"under equal {COSTS[cost]}: {', '.join(names.index.unique('contest'))}"
+        for cost, names in missing[missing].groupby("cost", sort=False)
+    ]
+    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
+
+
+def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) -> str:
+    """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
+    contests = spec.contests
+    titles = numbers.drop_duplicates("contest").set_index("contest")
+    parts = []
+    for contest in contests:
+        if contest.name in titles.index:
+            parts.append(
+                f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
+                f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
+            )
+    rates = sorted({entry.rate for contest in contests for entry in contest.entries})
+    tuning = contests[0].tuning_trials
+    grid = ", ".join(f"{rate:g}" for rate in rates)
+    return (
+        f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
+        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
+        + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
+        + "".join(f" {sentence}" for sentence in variant_notes(spec))
+    )
+
+
+def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of one contest, by the rank under equal products."""
+    tables = {cost: one.set_index("algorithm") for cost, one in numbers.groupby("cost", sort=False)}
+    products = tables["products"].sort_values("rank")
+    seconds = tables["seconds"].reindex(products.index)
+    rates = [f"{rate:g}{'*' if edge else ''}" for rate, edge in zip(products["rate"], products["at_edge"], strict=True)]
+    return pd.DataFrame(
+        {
+            "algorithm": products["label"],
+            "rate": rates,
+            "log-likelihood": _values(products),
+            "95 % interval": [interval(*ends) for ends in products[["low", "high"]].to_numpy()],
+            "rank": products["rank"].map(_rank),
+            "no fault found": [_share(*pair) for pair in zip(products["certified"], products["examined"], strict=True)],
+            "seconds": products["seconds"].map(significant),
+            "log-likelihood, equal seconds": _values(seconds),
+            "rank, equal seconds": seconds["rank"].map(_rank),
+        }
+    )
+
+
+def _share(certified: int, examined: int) -> str:
+    return f"{certified} of {examined}" if examined else "-"
+
+
+def _rank(rank: float) -> str:
+    return f"{rank:.1f}" if np.isfinite(rank) else "-"
+
+
+def _values(numbers: pd.DataFrame) -> list[str]:
+    # Empty texts are missing values in a CSV.
+    rows = zip(numbers["missing"].fillna(""), numbers[["value", "low", "high"]].to_numpy(), strict=True)
+    return [missing or by_interval(*value) for missing, value in rows]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Vertical ranges of panels of curves, and the power of ten that sums are given in."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.planning.chart import ChartPanel
+
+START = 0.1
+"""Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
+DEEPEST_DIVE = 3.0
+"""Range of one curve, in those of all others, beyond which it is cut off, for it would squeeze them into a line."""
+FARTHEST_START = 5.0
+"""Range of a metric with the initial model, in that without it, beyond which the panel begins after it."""
+
+
+def array_of(values: Iterable[float | None], factor: float = 1.0) -> np.ndarray:
+    """Return numbers times a factor, float64; None is NaN."""
+    return factor * np.array(values, float)
+
+
+def frame_of(panel: ChartPanel, factor: float = 1.0) -> pd.DataFrame:
+    """Return the curves of a panel as rows: curve (its place), x, mean, low and high, times a factor."""
+    parts = []
+    for place, series in enumerate(panel.series):
+        mean = array_of(series.mean, factor)
+        low, high = (array_of(values, factor) if values else mean for values in (series.low, series.high))
+        parts.append(pd.DataFrame({"curve": place, "x": series.x, "mean": mean, "low": low, "high": high}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def exponent_of(panels: Iterable[ChartPanel]) -> int:
+    """Return the power of 1000 that sums over the training set are given in: 6 for millions, 0 below ten thousand."""
+    curves = [panel.rows * array_of(series.mean) for panel in panels if panel.rows for series in panel.series]
+    largest = max((np.nanmax(np.abs(curve), initial=0.0) for curve in curves), default=0.0)
+    return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
+
+
+def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
+    """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
+
+    ``curves`` are those of `frame_of`. The range holds lines at ``heights``; ``start`` is the share of x that may fall
+    out of it. One curve that dives far below all others is cut off.
+    """
+    later = curves[curves["x"] >= start * curves["x"].max()]
+    # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
+    low, high = _lowest(later), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
+    low = min(low, *heights, np.inf)
+    pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
+    return low - pad, high + pad
+
+
+def _lowest(later: pd.DataFrame) -> float:
+    """Return how far down the means of a panel are shown."""
+    lows = later.groupby("curve")["mean"].min().sort_values()
+    if len(lows) < 2:
+        return lows.iloc[0]
+    lowest, second = lows.iloc[:2]
+    others = later["mean"].max() - second
+    return second - 0.15 * others if second - lowest > (DEEPEST_DIVE - 1) * others > 0 else lowest
+
+
+def without_start(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return curves without the initial model where that alone squeezes all that follows."""
+    later = curves[curves["x"] > 0]
+    full, rest = (frame["mean"].max() - frame["mean"].min() for frame in (curves, later))
+    return later if full > FARTHEST_START * rest > 0 else curves
+
+
+def full_limits(curves: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:
+    """Return the vertical range of a metric: all means, bands and lines; on a logarithmic axis all that are above 0."""
+    values = np.append(curves[["mean", "low", "high"]].to_numpy(), heights)
+    values = values[np.isfinite(values)]
+    if logarithmic:
+        values = np.log(values[values > 0])
+    low, high = values.min(), values.max()
+    pad = 0.06 * (high - low) or 0.1 * (abs(high) or 1.0)
+    return tuple(np.exp([low - pad, high + pad])) if logarithmic else (low - pad, high + pad)
