@@ -168,7 +168,7 @@ def _half_steps(rbm: RBM, start_mean: Array, count: int, stream: Stream, buffers
     hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
     chains = chain_kernels(hidden)
     kernels_for(hidden).sample(start_mean, stream.next(), hidden)
-    if count and chains and chains.takes(start_mean.shape[1], rbm.W):
+    if chains and chains.takes(start_mean.shape[1], count, rbm.W):
         return _half_steps_at_once(chains, rbm, hidden, count, stream, buffers)
     return _half_steps_in_turn(rbm, hidden, count, stream, buffers)
 

@@ -85,7 +85,6 @@ try:
     from rbmbench.kernels.numba.bernoulli import *
     from rbmbench.kernels.numba.coupling import *
     from rbmbench.kernels.numba.differences import *
-    from rbmbench.kernels.numba.distances import *
     from rbmbench.kernels.numba.enumeration import *
     from rbmbench.kernels.numba.products import *
     from rbmbench.kernels.numba.random import *

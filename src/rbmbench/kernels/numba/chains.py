@@ -39,6 +39,7 @@ SEGMENTS = 4
 ROWS = 512  # that take coins and tables together
 STEP = 2 * ROWS * LINE  # bytes of the sums of a segment, a word of columns
 TABLE = 2**INTEGER_GROUP * LINE  # bytes
+ONE_HALF_STEP = 2**16  # entries of W up to which rounding pays for a single half step
 MOST = 32767  # the largest sum
 WIDEST = 0.12  # 1.5 times the distance from the activation, nats, mean of units, up to which sums in int16 pay
 WIDE = 1.1  # the same of a unit: exp(x) <= 1 + 1.5 x up to 2/3 of it
@@ -355,14 +356,12 @@ def memory_sizes(rows: int, m: int, n: int) -> tuple[int, int, int]:
     return tuple(STRIP * (size + 1) for size in sizes)
 
 
-def takes(rows: int, W) -> bool:
-    """Return whether half steps of so many rows are made by tables in both directions, and sums in int16 are fine."""
-    shapes = (rows, *W.shape[1:]), (rows, *W.shape[:0:-1])
-    return (
-        W.dtype == np.float32
-        and max(W.shape[1:]) < MOST // 4
-        and all(ways.takes_tables(ways.number(), *shape) for shape in shapes)
-    )
+def takes(rows: int, half_steps: int, W) -> bool:
+    """Return whether chains of this shape are run here: where both products take tables, and rounding W pays."""
+    m, n = W.shape[1:]
+    if W.dtype != np.float32 or max(m, n) >= MOST // 4 or (half_steps == 1 and m * n > ONE_HALF_STEP):
+        return False
+    return half_steps > 0 and all(ways.takes_tables(ways.number(), *shape) for shape in ((rows, m, n), (rows, n, m)))
 
 
 def run(W, b, c, draw, half_steps, memory, hidden, out):

@@ -2,7 +2,8 @@
 """Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape.
 
 Where tables are the way, a row with few units on is the sum of these units' rows of the matrix instead. That takes as
-many additions as there are such units, where tables take a quarter of all units.
+many additions as there are such units, where tables take a quarter of all units. Hamming distances between packed
+states are counted by exclusive or and population count.
 """
 
 import numpy as np
@@ -15,6 +16,7 @@ from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pa
 from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
 FEW_ON = 16  # a row is summed if at most one unit in so many is on; sums take half of the time of tables there
+BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
 
 takes_tables = compiled()(ways.takes_tables)
 
@@ -146,3 +148,30 @@ def multiply_packed(packed, matrix, out):
         _multiply_words(packed.words, units, *rows_first(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
+
+
+@compiled()
+def _add_distances(word, words, distance):
+    for s in range(distance.size):
+        distance[s] += np.int32(bits_on(word ^ words[s]))
+
+
+@compiled()
+def _count(rows, samples, counts):
+    """Count the distances between packed rows (words, rows) and samples (words, samples) of one replica."""
+    distance = np.empty(BLOCK, np.int32)
+    for first in range(0, samples.shape[1], BLOCK):
+        last = min(samples.shape[1], first + BLOCK)
+        found = distance[: last - first]
+        for row in range(rows.shape[1]):
+            found[:] = 0
+            for w in range(len(rows)):
+                _add_distances(rows[w, row], samples[w, first:last], found)
+            count = counts[row]
+            for s in range(found.size):
+                count[found[s]] += 1
+
+
+def count_distances(packed, samples, counts):
+    for of_replica, count in zip(samples, counts, strict=True):
+        _count(packed.words, packed_rows(of_replica).words, count)
