@@ -205,7 +205,7 @@ def decide_line(typing_context, sums, step, segments, coins, columns, stride, wi
         for limit, exceeds in ((LIMIT, ">"), (-LIMIT, "<")):
             y = builder.select(builder.fcmp_ordered(exceeds, y, constant(limit)), constant(limit), y)
         unit = of_columns(INT64(1))
-        k = builder.uitofp(builder.zext(builder.load(_at(builder, coins, 0, short), align=2), integers), vector)
+        k = builder.sitofp(builder.zext(builder.load(_at(builder, coins, 0, short), align=2), integers), vector)
         rounded = builder.fadd(y, constant(ROUND))
         rest = builder.fsub(y, builder.fsub(rounded, constant(ROUND)))
         power = constant(POWERS[0])
