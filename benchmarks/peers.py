@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps of other programs for the same task, as far as they are installed."""
+"""Steps of other programs for the same task, as far as they are installed, and of plain loops."""
 
 import warnings
 from collections.abc import Callable
+
+import numpy as np
 
 from rbmbench.training.timing import made_data
 
 __all__ = ["cd_steps", "missing", "pcd_steps"]
 
+NUMPY, TORCH = "NumPy loop", "PyTorch loop"
 SCIKIT_LEARN, RBMS = "scikit-learn BernoulliRBM", "rbms (PyTorch)"
 
 
@@ -16,7 +19,8 @@ def missing() -> list[str]:
 
     The extra "peers" installs them.
     """
-    return [peer for peer, parts in {SCIKIT_LEARN: _scikit_learn_parts, RBMS: _rbms_parts}.items() if not _found(parts)]
+    peers = {TORCH: _torch, SCIKIT_LEARN: _scikit_learn_parts, RBMS: _rbms_parts}
+    return [peer for peer, parts in peers.items() if not _found(parts)]
 
 
 def _found(parts: Callable[[], object]) -> bool:
@@ -25,6 +29,13 @@ def _found(parts: Callable[[], object]) -> bool:
     except ImportError:
         return False
     return True
+
+
+def _torch():
+    import torch
+
+    torch.set_num_threads(1)
+    return torch
 
 
 def _scikit_learn_parts():
@@ -45,13 +56,21 @@ def _rbms_parts():
 
 def cd_steps(visible, hidden, batch, k) -> dict[str, Callable[[], object]]:
     """Return one CD-k update of each installed peer that supports it."""
-    return _installed({RBMS: lambda: _rbms_step(visible, hidden, batch, k, persistent=False)})
+    return _installed(
+        {
+            NUMPY: lambda: _numpy_step(visible, hidden, batch, k, persistent=False),
+            TORCH: lambda: _torch_step(visible, hidden, batch, k, persistent=False),
+            RBMS: lambda: _rbms_step(visible, hidden, batch, k, persistent=False),
+        }
+    )
 
 
 def pcd_steps(visible, hidden, batch) -> dict[str, Callable[[], object]]:
     """Return one PCD-1 update of each installed peer."""
     return _installed(
         {
+            NUMPY: lambda: _numpy_step(visible, hidden, batch, 1, persistent=True),
+            TORCH: lambda: _torch_step(visible, hidden, batch, 1, persistent=True),
             SCIKIT_LEARN: lambda: _scikit_learn_step(visible, hidden, batch),
             RBMS: lambda: _rbms_step(visible, hidden, batch, 1, persistent=True),
         }
@@ -61,6 +80,54 @@ def pcd_steps(visible, hidden, batch) -> dict[str, Callable[[], object]]:
 def _installed(makers: dict[str, Callable[[], Callable]]) -> dict[str, Callable[[], object]]:
     """Return the updates of installed peers."""
     return {peer: make() for peer, make in makers.items() if peer not in missing()}
+
+
+def _numpy_step(visible, hidden, batch, k, persistent) -> Callable[[], object]:
+    """Return one update of a loop as one writes it in NumPy, in float32."""
+    rng = np.random.default_rng(0)
+    rows = made_data(batch, visible).astype(np.float32)
+
+    def mean(states, W, bias):
+        return 1 / (1 + np.exp(-(states @ W + bias)))
+
+    def sample(p):
+        return (rng.random(p.shape, np.float32) < p).astype(np.float32)
+
+    return _step_of_loop(rng.normal(0, 0.01, (visible, hidden)).astype(np.float32), rows, k, persistent, mean, sample)
+
+
+def _torch_step(visible, hidden, batch, k, persistent) -> Callable[[], object]:
+    """Return one update of a loop as one writes it in PyTorch."""
+    torch = _torch()
+    torch.manual_seed(0)
+    rows = torch.from_numpy(made_data(batch, visible).astype(np.float32))
+
+    def mean(states, W, bias):
+        return torch.sigmoid(torch.addmm(bias, states, W))
+
+    return torch.no_grad()(
+        _step_of_loop(0.01 * torch.randn(visible, hidden), rows, k, persistent, mean, torch.bernoulli)
+    )
+
+
+def _step_of_loop(W, rows, k, persistent, mean, sample, rate=0.01) -> Callable[[], object]:
+    """Return one update of W and the biases, arrays of NumPy or PyTorch, given means and samples of units."""
+    b, c = 0 * W[:, 0], 0 * W[0]
+    chains = [rows]
+
+    def step():
+        positive = mean(rows, W, c)
+        p, v = mean(chains[0], W, c) if persistent else positive, rows
+        for _ in range(k):
+            v = sample(mean(sample(p), W.T, b))
+            p = mean(v, W, c)
+        if persistent:
+            chains[0] = v
+        W.__iadd__(rate / len(rows) * (rows.T @ positive - v.T @ p))
+        b.__iadd__(rate * (rows.mean(0) - v.mean(0)))
+        c.__iadd__(rate * (positive.mean(0) - p.mean(0)))
+
+    return step
 
 
 def _scikit_learn_step(visible, hidden, batch) -> Callable[[], object]:

@@ -13,6 +13,7 @@ __all__ = ["large_steps", "small_steps", "ways_of_products"]
 LARGE = (784, 500, 500)
 MANY_STEPS = (784, 500, 200)  # CD-24 of Upadhya and Sastry
 SMALL, TRIALS = (784, 16, 500), 5
+DIGITS, DIGITS_TRIALS = (128, 100, 246), 10
 
 
 def floors(visible, hidden, batch, k, trials=1):
@@ -45,8 +46,13 @@ def large_steps(clock: Clock) -> list[dict]:
 
 
 def small_steps(clock: Clock) -> list[dict]:
-    """Compare 784 x 16 steps of CD with their matrix products, and those of pop-CD with CD, five trials at a time."""
+    """Compare 784 x 16 and 128 x 100 steps of CD with their matrix products, and those of pop-CD with CD."""
     lines = []
+    for k in (1, 10):
+        step, products = training_step(*DIGITS, "cd", {"k": k}, trials=DIGITS_TRIALS), floors(*DIGITS, k, DIGITS_TRIALS)
+        ours, dense, binary = clock.best(step, *products, rounds=60 // k + 5)
+        what = f"CD-{k} step, 128x100, batch {DIGITS[2]}, {DIGITS_TRIALS} trials"
+        lines += [line(what, ours, DENSE, FLOOR, dense), line(what, ours, BINARY, PRODUCTS, binary)]
     for k, aim in ((1, ""), (10, "<= 1.50")):
         cd, pop_cd = (training_step(*SMALL, name, {"k": k}, trials=TRIALS) for name in ("cd", "pop_cd"))
         ours, weighted, dense, binary = clock.best(cd, pop_cd, *floors(*SMALL, k, TRIALS), rounds=60 // k + 5)

@@ -14,7 +14,7 @@ from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import population_variances
-from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
+from rbmbench.model.gibbs import Population, end_of_chain, hidden_mean
 
 
 @REGISTRY.register
@@ -37,7 +37,6 @@ class CD(Estimator):
     def negative_phase(self, rbm, positive, state, stream):
         """Run chains for k steps from the mini-batch."""
         starts = chain_starts(positive, self.chains, stream, self.buffers)
-        hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
-        visible = sample_visible(rbm, hidden, stream, self.buffers)
+        visible = end_of_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         population = Population(visible, hidden_mean(rbm, visible, self.buffers))
         return population, state, population_variances(rbm, visible, stream, self.buffers) if self.variance else {}

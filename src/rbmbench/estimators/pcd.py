@@ -14,7 +14,7 @@ from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.estimators._variance import population_variances
-from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
+from rbmbench.model.gibbs import Population, end_of_chain, hidden_mean
 from rbmbench.model.minibatches import random_rows
 
 
@@ -46,8 +46,7 @@ class PCD(Estimator):
     def negative_phase(self, rbm, positive, state, stream):
         """Run the persistent chains for k steps."""
         start = hidden_mean(rbm, state["visible"], self.buffers, "chain start")
-        hidden = run_chain(rbm, start, self.k, stream, self.buffers)
-        visible = sample_visible(rbm, hidden, stream, self.buffers)
+        visible = end_of_chain(rbm, start, self.k, stream, self.buffers)
         state["visible"][...] = visible
         population = Population(visible, hidden_mean(rbm, visible, self.buffers))
         return population, state, population_variances(rbm, visible, stream, self.buffers) if self.variance else {}

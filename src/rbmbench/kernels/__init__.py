@@ -22,6 +22,7 @@ from rbmbench.base.errors import RbmbenchWarning
 __all__ = [
     "SMALL_PRODUCT",
     "backend_name",
+    "chain_kernels",
     "contiguous",
     "fused_kernels",
     "is_array",
@@ -98,6 +99,11 @@ def fused_kernels(array) -> ModuleType | None:
 def pair_kernels(array) -> ModuleType | None:
     """Return the module that runs coupled chains until they meet, `rbmbench.kernels.numba.pairs`, or None."""
     return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
+
+
+def chain_kernels(array) -> ModuleType | None:
+    """Return the module that runs Gibbs chains in one call, `rbmbench.kernels.numba.chains`, or None."""
+    return import_module("rbmbench.kernels.numba.chains") if backend_name(array) == "numba" else None
 
 
 def is_array(value) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import contiguous, kernels_for
+from rbmbench.kernels import chain_kernels, contiguous, kernels_for
 from rbmbench.model.rbm import RBM, Statistics
 
 Array = Any
@@ -156,8 +156,36 @@ def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buff
     ``start_mean`` (replicas, rows, n) is p(h = 1 | v^(0)). The caller completes the last of the k >= 1 steps. 2 k - 1
     draws of the stream are taken.
     """
+    return _half_steps(rbm, start_mean, 2 * k - 2, stream, buffers)
+
+
+def end_of_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buffers) -> Array:
+    """Return v^(k), (replicas, rows, m), the visible states after k >= 1 steps, see `run_chain`; 2 k draws."""
+    return _half_steps(rbm, start_mean, 2 * k - 1, stream, buffers)
+
+
+def _half_steps(rbm: RBM, start_mean: Array, count: int, stream: Stream, buffers: Buffers) -> Array:
     hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
+    chains = chain_kernels(hidden)
     kernels_for(hidden).sample(start_mean, stream.next(), hidden)
-    for _ in range(k - 1):
-        hidden = sample_hidden(rbm, sample_visible(rbm, hidden, stream, buffers), stream, buffers)
-    return hidden
+    if chains and chains.takes(start_mean.shape[1], count, rbm.W):
+        return _half_steps_at_once(chains, rbm, hidden, count, stream, buffers)
+    return _half_steps_in_turn(rbm, hidden, count, stream, buffers)
+
+
+def _half_steps_in_turn(rbm: RBM, states: Array, count: int, stream: Stream, buffers: Buffers) -> Array:
+    for step in range(count):
+        states = (sample_hidden if step % 2 else sample_visible)(rbm, states, stream, buffers)
+    return states
+
+
+def _half_steps_at_once(chains, rbm: RBM, hidden: Array, count: int, stream: Stream, buffers: Buffers) -> Array:
+    shape, draw = (*hidden.shape[:-1], rbm.visible_units), stream.take(count)
+    out = buffers.get(("chain", count % 2), shape if count % 2 else hidden.shape, rbm.W)
+    sizes = enumerate(chains.memory_sizes(hidden.shape[1], *rbm.W.shape[1:]))
+    memory = tuple(buffers.get(("memory of chains", k), (size,), hidden, np.int16) for k, size in sizes)
+    done = chains.run(*rbm.parameters, draw, count, memory, hidden, out)
+    for r in np.flatnonzero(~done):
+        again = Stream(draw.seed, draw.trials[r : r + 1], draw.purpose, draw.number)
+        out[r] = _half_steps_in_turn(rbm[r : r + 1], hidden[r : r + 1].copy(), count, again, buffers)[0]
+    return out

@@ -81,11 +81,10 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE_FOLDER or ""
 _cache_file, caching.IndexDataCacheFile = caching.IndexDataCacheFile, LockedCacheFile
 try:
-    from rbmbench.kernels.numba import pairs  # uses the same cache folder
+    from rbmbench.kernels.numba import chains, pairs  # use the same cache folder
     from rbmbench.kernels.numba.bernoulli import *
     from rbmbench.kernels.numba.coupling import *
     from rbmbench.kernels.numba.differences import *
-    from rbmbench.kernels.numba.distances import *
     from rbmbench.kernels.numba.enumeration import *
     from rbmbench.kernels.numba.products import *
     from rbmbench.kernels.numba.random import *

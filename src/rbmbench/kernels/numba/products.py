@@ -2,7 +2,8 @@
 """Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape.
 
 Where tables are the way, a row with few units on is the sum of these units' rows of the matrix instead. That takes as
-many additions as there are such units, where tables take a quarter of all units.
+many additions as there are such units, where tables take a quarter of all units. Hamming distances between packed
+states are counted by exclusive or and population count.
 """
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
+from rbmbench.kernels.numba.intrinsics import bits_on, lowest_bit
 from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pack_rows, transposed_copy, words_of
 from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
 FEW_ON = 16  # a row is summed if at most one unit in so many is on; sums take half of the time of tables there
-HALVES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-BYTES = np.uint64(0x0101010101010101)
+BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
 
 takes_tables = compiled()(ways.takes_tables)
 
@@ -43,24 +44,14 @@ def add_rows(rows, count, matrix, share, out):
 
 
 @compiled()
-def _bits(word):
-    """Return the number of bits of a word that are 1."""
-    pairs = word - ((word >> np.uint64(1)) & HALVES[0])
-    fours = (pairs & HALVES[1]) + ((pairs >> np.uint64(2)) & HALVES[1])
-    eights = (fours + (fours >> np.uint64(4))) & HALVES[2]
-    return np.int64((eights * BYTES) >> np.uint64(56))
-
-
-@compiled()
 def _units_on(words, row, units):
     """List the units that are on in a packed row; return their number."""
     count = 0
     for w in range(len(words)):
         word = words[w, row]
         while word:
-            below = word - np.uint64(1)
-            units[count] = w * WORD + _bits(~word & below)
-            word &= below
+            units[count] = w * WORD + lowest_bit(word)
+            word &= word - np.uint64(1)
             count += 1
     return count
 
@@ -73,7 +64,7 @@ def _rows_by_units_on(words, most):
     for row in range(rows):
         on = 0
         for w in range(len(words)):
-            on += _bits(words[w, row])
+            on += bits_on(words[w, row])
         few[count], others[row - count] = row, row
         count += on <= most
     return few[:count], others[: rows - count]
@@ -83,18 +74,19 @@ def _rows_by_units_on(words, most):
 def _multiply_words(words, units, matrix, transposed, out):
     """Write the product of packed states, by tables or, for rows with few units on, as sums of rows of the matrix."""
     few, others = _rows_by_units_on(words, units // FEW_ON)
-    if not len(few):
+    if 2 * len(few) <= len(out):  # those of few rows are overwritten
         multiply_words(words, units, matrix, transposed, out)
+    elif len(others):
+        product = np.empty((len(others), out.shape[1]), out.dtype)
+        multiply_words(words[:, others], units, matrix, transposed, product)
+        out[others] = product
+    if not len(few):
         return
     summed = transposed_copy(matrix) if transposed else matrix
     on = np.empty(units // FEW_ON + 1, np.int64)
     for row in few:
         out[row] = 0
         add_rows(on, _units_on(words, row, on), summed, matrix.dtype.type(1), out[row])
-    if len(others):
-        product = np.empty((len(others), out.shape[1]), out.dtype)
-        multiply_words(words[:, others], units, matrix, transposed, product)
-        out[others] = product
 
 
 @compiled()
@@ -156,3 +148,30 @@ def multiply_packed(packed, matrix, out):
         _multiply_words(packed.words, units, *rows_first(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
+
+
+@compiled()
+def _add_distances(word, words, distance):
+    for s in range(distance.size):
+        distance[s] += np.int32(bits_on(word ^ words[s]))
+
+
+@compiled()
+def _count(rows, samples, counts):
+    """Count the distances between packed rows (words, rows) and samples (words, samples) of one replica."""
+    distance = np.empty(BLOCK, np.int32)
+    for first in range(0, samples.shape[1], BLOCK):
+        last = min(samples.shape[1], first + BLOCK)
+        found = distance[: last - first]
+        for row in range(rows.shape[1]):
+            found[:] = 0
+            for w in range(len(rows)):
+                _add_distances(rows[w, row], samples[w, first:last], found)
+            count = counts[row]
+            for s in range(found.size):
+                count[found[s]] += 1
+
+
+def count_distances(packed, samples, counts):
+    for of_replica, count in zip(samples, counts, strict=True):
+        _count(packed.words, packed_rows(of_replica).words, count)

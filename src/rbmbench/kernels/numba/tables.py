@@ -51,19 +51,17 @@ def pack_rows(states, words):
     Bit i of word w of a row is unit 64 w + i. Return whether all states are 0 or 1.
     """
     rows, units = states.shape
-    whole, faults = units // WORD, np.uint64(0)
+    whole, faults, rest = units // WORD, np.uint64(0), np.zeros(WORD, states.dtype)
     for row in range(rows):
         start = states[row].ctypes.data
         for w in range(whole):
             words[w, row], fault = binary_word(states, start + w * WORD * states.itemsize)
             faults |= fault
         if whole * WORD < units:
-            word = np.uint64(0)
-            for i in range(whole * WORD, units):
-                state = states[row, i]
-                word |= np.uint64(state != 0) << np.uint64(i % WORD)
-                faults |= np.uint64((state != 0) & (state != 1))
-            words[whole, row] = word
+            for i in range(units - whole * WORD):
+                rest[i] = states[row, whole * WORD + i]
+            words[whole, row], fault = binary_word(states, rest.ctypes.data)
+            faults |= fault
     return faults == 0
 
 
@@ -214,14 +212,15 @@ def multiply_words(words, units, matrix, transposed, out):
     """
     rows, columns = out.shape
     line = LINE // matrix.itemsize
-    width = line if columns <= line else 2 * line
-    tables, zeros = aligned(GROUPS * ENTRIES * width, matrix), aligned(width, matrix)
-    corner, strip = aligned(width * WORD, matrix), aligned(WORD * width, matrix)
-    room = tables, zeros, corner.reshape((width, WORD)), strip.reshape((WORD, width))
+    tables, zeros = aligned(GROUPS * ENTRIES * 2 * line, matrix), aligned(2 * line, matrix)
+    corner, strip = aligned(2 * line * WORD, matrix), aligned(WORD * 2 * line, matrix)
+    sums = aligned(min(rows, TILE) * 2 * line, matrix)
     zeros[:] = 0
-    sums = aligned(min(rows, TILE) * width, matrix).reshape((min(rows, TILE), width))
     for first in range(0, rows, TILE):
         last = min(rows, first + TILE)
-        of_tile = sums[: last - first]
-        for start in range(0, columns, width):
+        for start in range(0, columns, 2 * line):
+            # The last strip may be narrow.
+            width = line if columns - start <= line else 2 * line
+            shapes = corner[: width * WORD].reshape((width, WORD)), strip[: WORD * width].reshape((WORD, width))
+            room, of_tile = (tables, zeros, *shapes), sums[: (last - first) * width].reshape((last - first, width))
             _multiply_strip(words[:, first:last], units, matrix, transposed, start, room, of_tile, out[first:last])
