@@ -110,9 +110,9 @@ def _check_alike(own: Any, kept: Any, added: pd.DataFrame, curves: pd.DataFrame,
         if contest.name not in known:
             raise SettingsError(f"{where}: contest {contest.name!r}; the kept arena has {', '.join(known)}")
         pairs = {name: (getattr(contest, name), getattr(known[contest.name], name)) for name in ALIKE}
-        for name, (found, allowed) in pairs.items():
-            if found != allowed:
-                raise SettingsError(f"{where}: contest {contest.name!r}: {name}: found {found}; allowed: {allowed}")
+        for name, (value, allowed) in pairs.items():
+            if value != allowed:
+                raise SettingsError(f"{where}: contest {contest.name!r}: {name}: found {value}; allowed: {allowed}")
     if shared := sorted(own.labels.keys() & kept.labels.keys()):
         raise SettingsError(f"{where}: algorithm {shared[0]!r} is in the kept arena, too; give yours another key")
     trials = {name: set(of_contest) for name, of_contest in curves.groupby("contest")["trial"]}

@@ -257,15 +257,15 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
     rows = []
     keys = ["cost", *ENTRANT, "label", "rate"]
-    for key, one in standings(curves).groupby(keys, sort=False):
-        found = dict(zip(keys, key, strict=True))
-        end = ends.loc[tuple(found[name] for name in ENTRANT)]
-        found["at_edge"] = bool(end["min"] < end["max"] and found["rate"] in (end["min"], end["max"]))
-        found |= facts.loc[found["contest"]].to_dict() | {"budget": one["budget"].iloc[0], "trials": len(one)}
-        found |= dict(zip(("value", "low", "high"), student(one["value"]), strict=True))
-        found["missing"] = REFUSED if one["refused"].any() else TOO_DEAR if one["value"].isna().any() else ""
-        found |= dict(zip(("rank", "rank_low", "rank_high"), student(one["rank"]), strict=True))
-        rows.append(found | {"seconds": one["seconds"].mean()})
+    for key, trials in standings(curves).groupby(keys, sort=False):
+        row = dict(zip(keys, key, strict=True))
+        end = ends.loc[tuple(row[name] for name in ENTRANT)]
+        row["at_edge"] = bool(end["min"] < end["max"] and row["rate"] in (end["min"], end["max"]))
+        row |= facts.loc[row["contest"]].to_dict() | {"budget": trials["budget"].iloc[0], "trials": len(trials)}
+        row |= dict(zip(("value", "low", "high"), student(trials["value"]), strict=True))
+        row["missing"] = REFUSED if trials["refused"].any() else TOO_DEAR if trials["value"].isna().any() else ""
+        row |= dict(zip(("rank", "rank_low", "rank_high"), student(trials["rank"]), strict=True))
+        rows.append(row | {"seconds": trials["seconds"].mean()})
     results = pd.DataFrame(rows).merge(_certified(curves), on=[*ENTRANT, "rate"], how="left")
     return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
 
@@ -314,11 +314,6 @@ def unit_of(contests: int) -> str:
     return "trial" if contests < FEWEST else "contest"
 
 
-def _facts(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return what figures say of each contest."""
-    return curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
-
-
 def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
 
@@ -359,13 +354,13 @@ def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
             shares = spent / under.budgets[contest]
             reached = [first_reached(trial, shares, best[contest] - distances) for trial in values]
             times.setdefault(algorithm, []).append(np.concatenate(reached))
-        for algorithm, found in times.items():
-            reached = (np.concatenate(found)[:, None] <= SHARES).mean(axis=0)
+        for algorithm, of_contests in times.items():
+            reached = (np.concatenate(of_contests)[:, None] <= SHARES).mean(axis=0)
             of_one = {"cost": cost, "algorithm": algorithm}
             rows += [of_one | {"spent": s, "reached": r} for s, r in zip(SHARES, reached, strict=True)]
     labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
-    found = pd.DataFrame(rows)
-    return found.assign(label=found["algorithm"].map(labels))
+    shares = pd.DataFrame(rows)
+    return shares.assign(label=shares["algorithm"].map(labels))
 
 
 def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
@@ -375,7 +370,8 @@ def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
     """
     under, keys = under_products(curves), [*ENTRANT, "label", "rate"]
     chosen, reached = under.rates.assign(chosen=True), under.reached
-    found = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
-    found = found.agg(trials="size", mean=lambda values: values.to_numpy().mean(), low="min", high="max").reset_index()
-    merged = found.merge(_facts(curves), on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
+    facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
+    tuning = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
+    means = tuning.agg(trials="size", mean=lambda values: values.to_numpy().mean(), low="min", high="max").reset_index()
+    merged = means.merge(facts, on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
     return merged.assign(chosen=merged["chosen"].notna())

@@ -43,7 +43,7 @@ ROW_LETTERS = 104
 LETTERS = {1: 110, 2: 64, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
-SHORT_LABEL, IMAGE_LABEL = 24, 10
+SHORT_LABEL, IMAGE_LABEL = 32, 10
 """Letters of a line of an axis label in a narrow figure, and beside an image."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
@@ -60,6 +60,8 @@ FURTHER = (
 """What the curves of a panel's second and third metric have in place of their algorithm's own look."""
 ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
 """Of the bars of estimates."""
+THIN = 0.6
+"""Width of curves in a column of a journal, as a share of that on a page."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
 LOOKS = {
@@ -89,6 +91,8 @@ def draw_chart(chart: Chart, sheet: Sheet = PAGE) -> Figure:
         figure = page(1, sheet)
         if chart.panels:
             looks = looks_of_chart(chart)
+            if not sheet.is_wide:
+                looks = {key: look | {"linewidth": THIN * look["linewidth"]} for key, look in looks.items()}
             _draw_rows(figure, chart, looks, sheet)
         elif any(image.iteration is None for image in chart.images):
             _draw_sheets(figure, chart, sheet)
@@ -139,6 +143,10 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
                 _label(ax, panel, exponent, sheet)
                 _label_right(right)
             right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line) if sheet.is_wide else NARROW)
+            if right is not None and not sheet.is_wide:  # the curves need its room
+                right.remove()
+                sns.despine(ax=ax)
+                right = None
             if panel.legend:
                 width = int(ROW_LETTERS * sheet.share) // len(line)
                 handles, below = _handles(panel.legend, looks), {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
@@ -354,7 +362,7 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
         ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
         return
     heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
-    lines = _wrapped(panel.notes if sheet.titled else (), int(LETTERS[columns] * sheet.share))
+    lines = _wrapped(panel.notes, int(LETTERS[columns] * sheet.share))
     if len(lines) > (room := max(1, MOST_LINES - len(heading))):
         lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
@@ -373,10 +381,10 @@ def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:
     if panel.drawn_as in ("points", "cells"):
         return
     power = f"$10^{{{exponent}}}$ " if exponent else ""
-    unit = f"\n({power}{panel.y.unit})" if panel.y.unit else ""
-    label = f"{panel.y.label or panel.y.title}{' of the training set' * bool(panel.rows)}{unit}"
+    of_rows, unit = " of the training set" * bool(panel.rows), f"({power}{panel.y.unit})" * bool(panel.y.unit)
+    label = f"{panel.y.label or panel.y.title}{of_rows * sheet.is_wide}\n{unit}".rstrip()
     if not sheet.is_wide and is_fitted(panel):
-        label = "\n".join(_wrapped(label.splitlines(), SHORT_LABEL))
+        label = "\n".join(_wrapped([label.replace("\n", " ")], SHORT_LABEL))
     ax.set_ylabel(label, parse_math=bool(exponent))
 
 

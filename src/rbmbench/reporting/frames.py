@@ -233,13 +233,13 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     rows: list[dict[str, Any]] = []
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
-        found, budget = runs[run.folder], dict(panel.annealing)
-        error = found.trials("log_partition_error").max(axis=None)
+        files, budget = runs[run.folder], dict(panel.annealing)
+        error = files.trials("log_partition_error").max(axis=None)
         if "particles" in budget:
-            size = found.trials("annealing_effective_sample_size").min(axis=None)
+            size = files.trials("annealing_effective_sample_size").min(axis=None)
             budget["least share of particles"] = size / budget["particles"]
         else:
-            budget["share converged"] = found.trials("log_partition_converged").mean(axis=None)
+            budget["share converged"] = files.trials("log_partition_converged").mean(axis=None)
         rows.append({"panel": panel.name, "algorithm": run.label, "largest standard error": error} | budget)
     return pd.DataFrame(rows, columns=columns)
 

@@ -63,6 +63,16 @@ def test_pictures_for_a_publication_have_its_width_and_no_title(kept, tmp_path, 
     assert (kept / f"figures/{KEY}.png").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["popcd_fig2", "sdcp_fig3", "ucd_fig2"])
+def test_curves_have_three_quarters_of_a_column(repository, name):
+    chart = charts.read(Chart, repository / f"results/reference/paper/figures/{name}.json")
+    picture = draw_chart(chart, style.PUBLICATION["3.3"])
+    picture.draw_without_rendering()
+    assert min(ax.get_position().width for ax in picture.axes) > 0.745
+    if name == "sdcp_fig3":
+        assert "1 of 10 trials" in [text.get_text().splitlines()[0] for text in picture.axes[0].texts]
+
+
 def test_a_damaged_chart_is_refused_in_one_line(kept, capsys):
     file = kept / f"figures/{KEY}.json"
     values = json.loads(file.read_text())
