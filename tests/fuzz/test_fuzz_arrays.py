@@ -205,9 +205,9 @@ def test_objects_are_never_unpickled(tmp_path):
         ("W", NUMBERS[0] * np.float32(np.nan), "not finite"),
         ("c", NUMBERS[0, :, 0].astype(np.float64), "one type for all"),
         ("b", NUMBERS[0, :, :, 0].astype(int), "one type for all"),
-        ("b", NUMBERS[0, :, :4, 0], r"should be \(trials, m, n\)"),
-        ("snapshot_c", NUMBERS[:, :, 0, :3], r"should be \(snapshots, trials, m, n\)"),
-        ("snapshot_iterations", np.array([5, 0]), "do not ascend"),
+        ("b", NUMBERS[0, :, :4, 0], r"must be \(trials, m, n\)"),
+        ("snapshot_c", NUMBERS[:, :, 0, :3], r"must be \(snapshots, trials, m, n\)"),
+        ("snapshot_iterations", np.array([5, 0]), "must ascend"),
     ],
 )
 def test_models_that_cannot_be(tmp_path, name, wrong, told):

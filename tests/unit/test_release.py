@@ -128,7 +128,7 @@ def released(folder, version, changelog="[7.11.13] - 2026-01-31"):
     ("version", "changelog", "told"),
     [
         (VERSION, f"[{VERSION}] - 2026-01-31", "New.\n"),
-        ("7.11.12", f"[{VERSION}] - 2026-01-31", "should be the tag without v"),
+        ("7.11.12", f"[{VERSION}] - 2026-01-31", "must be the tag without v"),
         (VERSION, f"[{VERSION}] - unreleased", "no section"),
     ],
 )

@@ -116,4 +116,4 @@ def test_own_data_that_are_missing_are_named_in_one_line(workspace):
     (workspace.folder / "own.npy").unlink()
     found = workspace.plan("--dry-run", *FILES, code=2)
     (line,) = [line for line in found.splitlines() if "error" in line]
-    assert line.startswith("rbmbench: error: config/papers/tiny.yaml: data.own.options.path: found 'own.npy'")
+    assert line.startswith("rbmbench: error: config/papers/tiny.yaml: data.own.options.path: must ")

@@ -128,7 +128,7 @@ def test_a_failed_run_hurts_no_other(tiny):
     runs = ["results/tiny/datasets/bars.npz", "results/tiny/datasets/more.npz"]
     output = tiny.snakemake(*FILES, "--keep-going", "--", *runs, code=1)
     log = "results/tiny/logs/data/more.log"
-    error = "rbmbench: error: data set 'bars_and_stripes': rows: found 16; the configuration says 17"
+    error = "rbmbench: error: data set 'bars_and_stripes': rows: must be 17, as in the configuration, got 16"
     failed = "failed: data set bars and stripes (rule prepare_data, returned non-zero exit status 2)"
     assert f"{failed}\n  log: {log}\n    {error}\n" in output
     assert (tiny.folder / runs[0]).exists()

@@ -91,7 +91,7 @@ def writable(path: str | os.PathLike) -> Path:
         real = real.parent / os.readlink(real)
     if not stat.S_ISREG(mode):
         kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
-        raise ResultsError(f"{path}: must be a regular file, or none yet, got {kind}")
+        raise ResultsError(f"{path}: cannot be written (is {kind}; must be a regular file, or none yet)")
     return real
 
 

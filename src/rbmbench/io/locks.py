@@ -75,4 +75,4 @@ def _check_own(file: Path) -> None:
         return
     if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
         kind = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
-        raise ResultsError(f"{file}: must be a regular file of its own, or none yet, got {kind}")
+        raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")

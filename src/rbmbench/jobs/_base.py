@@ -323,7 +323,9 @@ def check_width(models: np.ndarray, dataset: datasets.Dataset, folder: Path) -> 
     """Raise a `DataError` if weights (..., m, n) and data set differ in the number of visible units."""
     units, expected = models.shape[-2], dataset.train.shape[1]
     if units != expected:
-        raise DataError(f"{folder}: model.npz: found {units} visible units; data set {dataset.name!r} has {expected}")
+        raise DataError(
+            f"{folder}: model.npz: must have {expected} visible units, as the data set {dataset.name!r}, got {units}"
+        )
 
 
 def spent(checkpointer: Checkpointer, stage: str) -> dict[str, float]:

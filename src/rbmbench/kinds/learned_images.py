@@ -71,8 +71,8 @@ class LearnedImages(Kind):
             raise checks.refuse((*place, "data"), message)
         if is_enumerable(visible, panel.hidden):
             least = LARGEST_ENUMERABLE_LAYER + 1
-            message = f"found {panel.hidden}; runs keep their models along training only where log Z is annealed"
-            raise checks.refuse((*place, "hidden"), f"{message}; must be at least {least} visible and hidden units")
+            message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
+            raise checks.refuse((*place, "hidden"), message)
         every, further = (
             getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
         )

@@ -62,8 +62,9 @@ class SampleSheets(Kind):
             message = f"must be at most the {kept} samples that are kept, got {self.columns} x {self.lines} images"
             raise checks.refuse((*location, "columns"), message)
         if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
-            message = f"found {self.lines} of {self.columns} images; its sheets are {inches:.0f} inches high"
-            raise checks.refuse((*location, "lines"), f"{message}; allowed: {MOST_INCHES}")
+            images = f"{self.lines} of {self.columns} images, {inches:.0f} inches"
+            message = f"must give sheets of at most {MOST_INCHES} inches, got {images}"
+            raise checks.refuse((*location, "lines"), message)
         visible = checks.paper.data[panel.data].visible
         if math.isqrt(visible) ** 2 != visible:
             message = f"must be square images, got {self.panel!r}, samples of {visible} units"

@@ -66,6 +66,6 @@ def _add_data(result: Plan, paper: Paper) -> None:
         known = result.data.setdefault(name, entry)
         if (known.name, known.options) != (entry.name, entry.options):
             raise SettingsError(
-                f"{paper.key}: data.{name}: found {entry.name} {entry.options}; another paper means "
-                f"{known.name} {known.options} by this key: give one of them another key"
+                f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
+                f"another paper means {known.name} {known.options} by this key: give one of them another key"
             )

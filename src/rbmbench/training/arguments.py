@@ -41,8 +41,8 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
         values["schedule"] = [_stage(stage, where)]
     elif stage:
         raise SettingsError(
-            f"{where}: must be either a schedule, , got a schedule and {', '.join(stage)}"
-            f"each stage with its own until, estimator, update and rate, or {', '.join(OF_A_STAGE)}"
+            f"{where}: must be either a schedule, each stage with its own until, estimator, update and rate, "
+            f"or {', '.join(OF_A_STAGE)}, got a schedule and {', '.join(stage)}"
         )
     return parse(RunSettings, values | {"data": data}, where)
 

@@ -122,7 +122,7 @@ class TrainingResult:
         from rbmbench.training.snapshots import annealed_curve
 
         if not self.snapshots:
-            raise SettingsError("annealed: found a run without snapshots; its log-likelihood is exact, in `curve`")
+            raise SettingsError("annealed: must have snapshots, got none; its log-likelihood is exact, in `curve`")
         budget = {"particles": particles, "temperatures": temperatures, "seed": seed}
         settings = parse(AnnealingSettings, budget, "annealed")
         first = self.settings.first_trial

@@ -110,9 +110,9 @@ def test_settings_are_frozen():
             "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind, width",
         ),
         ({"hiden": 5}, "hiden: unknown key 'hiden'; nearest: 'hidden'; allowed: batch, bias_bound, data, "),
-        ({"schedule": []}, "schedule: found a list; tuple should have at least 1 item"),
-        ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, found [5, 5]"),
-        ({"schedule": stages(9, 5)}, "schedule: 'until' must ascend, found [9, 5]"),
+        ({"schedule": []}, "schedule: must "),
+        ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, got [5, 5]"),
+        ({"schedule": stages(9, 5)}, "schedule: 'until' must ascend, got [9, 5]"),
         ({"schedule": stages(5, rate=0)}, "schedule.0.rate: must be greater than 0, got 0"),
         ({"schedule": stages(5, rate=float("inf"))}, "schedule.0.rate: must be a finite number, got inf"),
         ({"schedule": stages(5, rte=1)}, "schedule.0.rte: unknown key 'rte'; nearest: 'rate'; allowed: estimator, "),
@@ -148,7 +148,7 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
     ],
 )
 def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, most):
-    with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{most}$, got 10*"):
+    with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{most}, got 10*"):
         parse(model, given, "x")
 
 
@@ -170,14 +170,14 @@ def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, mo
 def test_options_have_the_limits_of_the_settings(make, name, option, most):
     make(name, **{option: most})
     for value in (most + 1, 10**30):
-        with pytest.raises(SettingsError, match=rf"^option '{option}': must be .*\b{most}$, got {value}"):
+        with pytest.raises(SettingsError, match=rf"^option '{option}': must be .*\b{most}, got {value}"):
             make(name, **{option: value})
 
 
 def test_arguments_have_the_limits_of_the_settings():
     model = rbmbench.RBM(np.zeros((7, 5)), np.zeros(7), np.zeros(5))
     for name, most in (("particles", 10**6), ("temperatures", 10**7), ("threads", 1024)):
-        with pytest.raises(SettingsError, match=rf"^option '{name}': must be .* {most}$, got {10**30}"):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': must be .* {most}, got {10**30}"):
             likelihood.ais_log_partition(model, **{"particles": 2, "temperatures": 3} | {name: 10**30})
 
 
@@ -211,6 +211,6 @@ def test_where_may_depend_on_the_key():
 
 @pytest.mark.parametrize("text", [None, 3, [1]])
 def test_what_is_no_mapping_at_all_is_one_line(text):
-    with pytest.raises(SettingsError, match=r"^config\.yaml: settings: found ") as caught:
+    with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must ") as caught:
         parse(RunSettings, text, "config.yaml")
     assert "\n" not in str(caught.value)

@@ -82,7 +82,7 @@ def test_draws_are_numbered_in_succession_and_taken_in_bulk():
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seed_outside_its_range_is_one_line(seed):
-    with pytest.raises(SettingsError, match=rf"^seed: must be from 0 to 4294967295$, got {seed}"):
+    with pytest.raises(SettingsError, match=rf"^seed: must be from 0 to 4294967295, got {seed}"):
         Stream(seed, [0])
 
 

@@ -53,13 +53,13 @@ def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([*PLAIN, "--settings", "{}"], "--settings: must be one of the two, got with --hidden, --iterations"),
+        ([*PLAIN, "--settings", "{}"], "--settings: must be without --hidden, --iterations"),
         (["--iterations", "11"], "--hidden: must be an integer >= 1, or --settings must be given"),
         (["--hidden", "5"], "--iterations: must be an integer >= 1, or --settings must be given"),
         ([*PLAIN, "--estimator", "pdc"], "unknown estimator 'pdc'; nearest: 'pcd'"),
         ([*PLAIN, "--estimator", "exact", "--k", "2"], "estimator 'exact': unknown option 'k'; allowed: none"),
         ([*PLAIN, "--rate", "-1"], "train: schedule.0.rate: must be greater than 0, got -1.0"),
-        ([*PLAIN, "--batch", "29"], "batch: must be at most the 23 rows, got 29"),
+        ([*PLAIN, "--batch", "29"], "batch: must be at most the 23 rows of the data set, got 29"),
         ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
     ],
 )

@@ -193,12 +193,12 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
     ("name", "value", "said"),
     [
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
-        ("RBMBENCH_BACKEND", "gpu", "allowed: auto, numpy, cupy"),
+        ("RBMBENCH_BACKEND", "gpu", "must be one of auto, numpy, cupy"),
         ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
         (
             "RBMBENCH_PRODUCTS",
             "tabels",
-            "must be auto, library, tables, tensor_cores, got 'tabels'",
+            "must be one of auto, library, tables, tensor_cores, got 'tabels'",
         ),
     ],
 )

@@ -100,7 +100,7 @@ REFUSED = {
     "missing_nan.csv": (text(with_missing()), "line 3, column '6': must be 0 or 1, got a missing value; drop_columns"),
     "ragged.csv": (text() + b"0,1\n", f"line {ROWS + 1}, column '3': must be 0 or 1, got a missing value"),
     "named.csv": (text(2 * DATA, header=True), ", column '"),
-    "matlab.mat": (b"MATLAB 5.0", "allowed: .csv, .tsv, .txt, .dat, .data, .amat, .libsvm"),
+    "matlab.mat": (b"MATLAB 5.0", "must be .csv, .tsv, .txt, .dat, .data, .amat, .libsvm"),
 }
 
 

@@ -83,11 +83,14 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["estimator", "pcd"], "name: must be a name that no estimator has, got 'pcd'"),
-        (["dataset", "Mine"], "name: must be at most 59 small letters, got 'Mine'"),
-        (["dataset", "test_mine"], "name: must be , got 'test_mine'"),
-        (["estimator", "lambda"], "name: must be , got 'lambda'"),
-        (["paper", "a" * 60], "name: found 'aaaa"),
+        (["estimator", "pcd"], "name: must be a name that no estimator has (`rbmbench list estimators`), got 'pcd'"),
+        (
+            ["dataset", "Mine"],
+            "name: must be at most 59 small letters, digits and _, first a letter;",
+        ),
+        (["dataset", "test_mine"], "name: must .*, got 'test_mine'"),
+        (["estimator", "lambda"], "name: must .*, got 'lambda'"),
+        (["paper", "a" * 60], "name: must "),
         (["claim", "mine"], "argument what: invalid choice: 'claim'"),
         (["sampler", "mine"], "argument what: invalid choice: 'sampler'"),
     ],

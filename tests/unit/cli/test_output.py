@@ -71,7 +71,7 @@ def test_messages_are_for_the_log_alone_while_it_can_be_written(monkeypatch, tmp
 
 def test_a_log_gets_the_line_of_an_error(data, tmp_path):
     assert main([*data, "--rows", "17", "--log", str(tmp_path / "x.log")]) == 2
-    assert (tmp_path / "x.log").read_text().endswith("rows: found 16; the configuration says 17\n")
+    assert (tmp_path / "x.log").read_text().endswith("rows: must be 17, as in the configuration, got 16\n")
 
 
 def test_a_log_gets_the_traceback_of_a_defect(monkeypatch, tmp_path):

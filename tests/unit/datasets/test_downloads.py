@@ -195,7 +195,7 @@ def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, fou
     line = failure([declare("/a.bin")], places(path.parent))
     wrong = f"wrong checksum of a.bin: expected sha256 {SHA256}, found {hashlib.sha256(found).hexdigest()}"
     if len(found) > len(CONTENT):
-        wrong = f"wrong a.bin: must be at most {len(CONTENT)}; expected sha256 {SHA256}, got {len(found)} bytes"
+        wrong = f"wrong a.bin: must have at most {len(CONTENT)} bytes, got {len(found)}; expected sha256 {SHA256}"
     assert line == f"{path}: {wrong}"
     assert path.read_bytes() == found
 

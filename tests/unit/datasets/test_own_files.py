@@ -119,7 +119,7 @@ def test_larger_numbers_than_the_threshold_are_1(tmp_path):
         ("x.csv", "0,1,1\n0,1,1,1\n", "Expected 3 fields in line 2, saw 4"),
         ("x.csv", "0,1,1\n0,1\n", "line 2, column '3': must be 0 or 1, got a missing value"),
         ("x.csv", "a,b\n0,1,1\n", "its rows have more columns than its header"),
-        ("x.txt", " \n", "found no numbers"),
+        ("x.txt", " \n", "must have numbers, got none"),
         ("x.csv", ",a,b\n0,1,1\n1,0,1\n2,1,1\n", "line 4, column 'Unnamed: 0' (1): must be 0 or 1, got 2"),
     ],
 )

@@ -47,7 +47,9 @@ def test_single_precision_gives_the_same():
 
 
 def test_too_many_units_are_refused():
-    with pytest.raises(SettingsError, match="must be at most 24, got 20 visible and 5 hidden units"):
+    with pytest.raises(
+        SettingsError, match="must have at most 24 units in both layers together, got 20 visible and 5 hidden units"
+    ):
         estimators.create("expected_cd").check_sizes(20, 5)
     rbm = random_rbm(20, 5, (1,))
     with pytest.raises(SettingsError, match="at most 24"):

@@ -88,7 +88,7 @@ def test_a_lock_that_is_another_name_of_a_file_leaves_what_it_holds(tmp_path):
     (tmp_path / "precious").write_text("kept")
     os.link(tmp_path / "precious", tmp_path / "run.npz.lock")
     message = (
-        r"run\.npz\.lock: cannot be written \(is a hard link, .*; allowed: a regular file of its own, or none yet\)$"
+        r"run\.npz\.lock: cannot be written \(is a hard link, .*; must be a regular file of its own, or none yet\)$"
     )
     with pytest.raises(ResultsError, match=message), locked(tmp_path / "run.npz"):
         pass
@@ -112,7 +112,7 @@ def test_a_link_that_takes_the_place_of_a_lock_is_not_followed(tmp_path, monkeyp
 
 def test_a_lock_that_is_a_link_is_told(tmp_path):
     (tmp_path / "run.npz.lock").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(ResultsError, match=r"is a symbolic link; allowed: "), locked(tmp_path / "run.npz"):
+    with pytest.raises(ResultsError, match=r"is a symbolic link; must be "), locked(tmp_path / "run.npz"):
         pass
     assert not (tmp_path / "nowhere").exists()
 

@@ -39,5 +39,5 @@ def test_a_column_of_no_texts_may_be_one_of_nothing(tmp_path):
         table = pa.table({"metric": pa.array(rows, pa.null()), "value": pa.array([1.0] * len(rows), pa.float64())})
         parquet.write_table(table, tmp_path / f"{len(rows)}.parquet", write_page_checksum=True)
     assert len(tables.parquet_table(tmp_path / "0.parquet")) == 0
-    with pytest.raises(UnreadableError, match="column 'metric' holds null"):
+    with pytest.raises(UnreadableError, match="column 'metric' must hold numbers or text, got null"):
         tables.parquet_table(tmp_path / "1.parquet")

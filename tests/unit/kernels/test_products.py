@@ -183,7 +183,7 @@ def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, me
 def test_rows_other_than_0_and_1_are_not_packed(fault, column):
     rows = np.zeros((29, 67), np.uint8)
     rows[17, column] = fault
-    with pytest.raises(ValueError, match="neither 0 nor 1"):
+    with pytest.raises(ValueError, match="must be 0 or 1"):
         host_kernels.packed_rows(rows)
 
 

@@ -77,17 +77,17 @@ def test_samples_that_are_the_rows_leave_the_number_of_samples():
 
 @pytest.mark.parametrize("shape", [(1, 5, 13), (2, 5, 12), (5, 13)])
 def test_samples_of_another_shape_are_one_line(shape):
-    with pytest.raises(SettingsError, match=r"samples: must be \(2, samples, 13\), got shape .*"):
+    with pytest.raises(SettingsError, match=r"samples: must have shape \(2, samples, 13\), got .*"):
         IndirectSampling(binary_data(ROWS, 13), R).add(np.zeros(shape, np.uint8))
 
 
 def test_flips_out_of_range_and_no_samples_are_one_line():
     found = IndirectSampling(binary_data(ROWS, 13), R)
-    with pytest.raises(SettingsError, match="found no samples"):
+    with pytest.raises(SettingsError, match="got no samples"):
         found.log_likelihood(0.1)
     found.add(streams(13))
     for flip in (0.0, 0.51):
-        with pytest.raises(SettingsError, match="allowed: flips above 0, at most 0"):
+        with pytest.raises(SettingsError, match="must be flips above 0, at most 0"):
             found.log_likelihood(flip)
 
 

@@ -91,12 +91,14 @@ def test_ids_of_runs_that_have_none_stay_as_they_were():
 
 
 def test_iterations_of_evaluations_ascend():
-    with pytest.raises(SettingsError, match=r"^test: evaluate_at: .*should ascend"):
+    with pytest.raises(SettingsError, match=r"^test: evaluate_at: .*must ascend"):
         settings_for(evaluate_at=[3, 3])
 
 
 def test_models_that_are_too_large_are_refused_before_training():
-    with pytest.raises(SettingsError, match="must be at most 24, got 5 visible and 20 hidden units"):
+    with pytest.raises(
+        SettingsError, match="must have at most 24 units in both layers together, got 5 visible and 20 hidden units"
+    ):
         trainer.run(DATA, settings_for(hidden=20))
 
 
@@ -142,7 +144,7 @@ def test_too_many_units_of_a_panel_are_one_line_before_any_work(tmp_path, estima
     with pytest.raises(SettingsError) as caught:
         planned(tmp_path, estimator, hidden=9, bias=bias)
     assert str(caught.value).endswith(
-        "toy.yaml: figures.fig1.panels.a.hidden: enumerated Gibbs chains: found 16 visible and 9 hidden units; "
-        "allowed: at most 24 in both layers together"
+        "toy.yaml: figures.fig1.panels.a.hidden: enumerated Gibbs chains: must have at most 24 units in "
+        "both layers together, got 16 visible and 9 hidden units"
     )
     assert planned(tmp_path, "cd", hidden=9, bias="bias_bound: null").hidden == 9

@@ -219,7 +219,7 @@ def test_wrong_rows_and_models_are_refused(rbm, rows):
         certificate(rbm, rows[:, 1:], SETTINGS)
     with pytest.raises(DataError, match="test data"):
         certificate(rbm, rows, SETTINGS, rows[:, 1:])
-    with pytest.raises(SettingsError, match="models: must be at most 3, got 4"):
+    with pytest.raises(SettingsError, match=r"models: must be at most 3, .*, got 4"):
         certificate(rbm, rows, SETTINGS.model_copy(update={"first_model": 2, "models": 2}))
 
 
@@ -365,7 +365,7 @@ def test_certify_prints_a_verdict_for_each_model(files, capsys):
 def test_certify_refuses_other_data(files, capsys):
     np.save(files / "wide.npy", np.eye(M + 2, dtype=np.uint8))
     assert main(["certify", f"{files / 'model.npz'}", "--data", f"{files / 'wide.npy'}"]) == 2
-    assert f"found {M + 2} columns" in capsys.readouterr().err
+    assert f"got {M + 2}" in capsys.readouterr().err
 
 
 def test_the_step_of_the_workflow_writes_table_and_meta(files, found):

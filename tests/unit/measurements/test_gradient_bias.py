@@ -314,7 +314,7 @@ def test_too_few_estimates_give_an_interval_without_ends():
 
 def test_what_is_not_allowed_is_one_line():
     rbm = random_rbm(M, N, (1,), seed=1)
-    with pytest.raises(SettingsError, match=r"^batch: must be at most the 12 rows of the data set$, got 13"):
+    with pytest.raises(SettingsError, match=r"^batch: must be at most the 12 rows of the data set, got 13"):
         measured(rbm, estimate_settings("cd", batch=13))
     with pytest.raises(SettingsError, match=r"^unknown estimator 'cdd'; nearest: 'cd'"):
         measured(rbm, estimate_settings("cdd"))

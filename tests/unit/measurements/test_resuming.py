@@ -168,7 +168,7 @@ def test_a_checkpoint_of_other_content_is_refused(measurement, other, tmp_path):
     with pytest.raises(StoppedError):
         measurement(Inputs(), Checkpointer(path, stopping=lambda: 15), option)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+    with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         measurement(OTHERS[other], Checkpointer(path), option)
     assert path.read_bytes() == before
 

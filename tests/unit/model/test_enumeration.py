@@ -63,5 +63,7 @@ def test_rows_are_counted_by_their_states():
 
 
 def test_too_many_units_are_refused():
-    with pytest.raises(SettingsError, match="must be at most 24, got 13 visible and 12 hidden units"):
+    with pytest.raises(
+        SettingsError, match="must have at most 24 units in both layers together, got 13 visible and 12 hidden units"
+    ):
         distribution_after(random_rbm(13, 12, (1,)), np.zeros((1, 2**13)), 1)

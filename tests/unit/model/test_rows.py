@@ -98,7 +98,7 @@ def test_what_is_not_0_and_1_is_refused(name, wrong):
         return  # there are none
     if (name, wrong) == ("train", "data set"):
         return  # it takes one
-    with pytest.raises(DataError, match=rf": must be , got {found}.*") as caught:
+    with pytest.raises(DataError, match=rf": must .*, got {found}.*") as caught:
         BINARY[name](values)
     assert "\n" not in str(caught.value)
 
@@ -106,13 +106,13 @@ def test_what_is_not_0_and_1_is_refused(name, wrong):
 @pytest.mark.parametrize("values", [*EMPTY, DATA[0], DATA[None]], ids=["no rows", "no columns", "1-D", "3-D"])
 @pytest.mark.parametrize("name", [name for name in TAKE_ROWS | OF_ANY_WIDTH if name != "test rows"])
 def test_what_is_no_matrix_is_refused(name, values):
-    with pytest.raises(DataError, match=r": found (shape \(|0 columns)"):
+    with pytest.raises(DataError, match=r": must .*, got (shape \(|0 columns)"):
         (TAKE_ROWS | OF_ANY_WIDTH)[name](values)
 
 
 @pytest.mark.parametrize("name", [name for name in TAKE_ROWS | TAKE_MEANS if name not in ("train", "energy, hidden")])
 def test_other_widths_are_refused(name):
-    with pytest.raises(DataError, match=r": must be 7, got 3 columns"):
+    with pytest.raises(DataError, match=r": must (be|have) 7.*, got 3"):
         (TAKE_ROWS | TAKE_MEANS)[name](DATA[:, :3])
 
 
@@ -120,7 +120,7 @@ def test_other_widths_are_refused(name):
 def test_means_are_from_0_to_1(name):
     TAKE_MEANS[name](DATA * 0.5)
     for wrong in ("times 5", "complex", "masked", "not finite", "data set"):
-        with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1, got .*"):
+        with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1.*, got .*"):
             TAKE_MEANS[name](NO_STATES[wrong][0])
 
 
@@ -156,9 +156,9 @@ def test_rows_of_any_type_are_the_same_rows(convert):
 
 def test_frames_of_words_or_with_missing_values_are_refused():
     frame = pd.DataFrame(DATA).rename(columns=str)
-    with pytest.raises(DataError, match=r"^data: found column '1' of (object|str)"):
+    with pytest.raises(DataError, match=r"^data: must .*, got column '1' of (object|str)"):
         binary_rows(frame.astype({"1": str}))
-    with pytest.raises(DataError, match=r"^data: found a missing value"):
+    with pytest.raises(DataError, match=r"^data: must .*, got a missing value"):
         binary_rows(frame.astype("Int64").replace(1, pd.NA))
 
 
@@ -166,13 +166,13 @@ def test_a_device_keeps_its_rows():
     rows = binary_rows(DeviceArray(DATA.astype(np.float32)), units=M)
     assert isinstance(rows, DeviceArray)
     assert rows.dtype == np.uint8
-    with pytest.raises(DataError, match=r"^data: found the value 3"):
+    with pytest.raises(DataError, match=r"^data: must .*, got the value 3"):
         binary_rows(DeviceArray(DATA * 3))
 
 
 @pytest.mark.parametrize("convert", [np.ndarray.tolist, lambda part: pd.DataFrame(np.atleast_2d(part))])
 def test_parameters_are_arrays(convert):
-    with pytest.raises(SettingsError, match=r"^RBM: weights: must be an array, got a (list|DataFrame)"):
+    with pytest.raises(SettingsError, match=r"^RBM: weights: must be an array.*, got a (list|DataFrame)"):
         rbmbench.RBM(*(convert(part) for part in (MODEL.W[0], MODEL.b[0], MODEL.c[0])))
 
 
@@ -183,5 +183,5 @@ def test_threads_are_counted(threads):
         lambda: likelihood.ais_log_partition(MODEL, 2, 2, threads=threads),
         lambda: annealed_curve(SNAPSHOTS, DATA, AnnealingSettings(particles=2, temperatures=2), threads=threads),
     ):
-        with pytest.raises(SettingsError, match=rf"^option 'threads': must be an integer >= 1$, got {threads!r}"):
+        with pytest.raises(SettingsError, match=rf"^option 'threads': must be an integer >= 1, got {threads!r}"):
             call()

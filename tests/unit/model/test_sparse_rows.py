@@ -87,7 +87,7 @@ def test_entries_are_summed_and_zeros_left_out():
     [
         (sparse.csr_array(2 * DATA), "data: must be 0 or 1, got 2"),
         (sparse.csr_array((0, 5)), r"data: must have at least one row and one column, got shape \(0, 5\)"),
-        (sparse.csr_array(DATA[:, :-2]), "data: must be 31, got 29 columns"),
+        (sparse.csr_array(DATA[:, :-2]), "data: must be 31, .*, got 29 columns"),
     ],
 )
 def test_what_is_no_sparse_matrix_of_0_and_1_is_one_line(matrix, line):

@@ -515,9 +515,9 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
     assert all(len(note.splitlines()) == 1 for note in notes)
     for name, reason in {
         "cut/meta.json": "damaged or cut short",
-        "a_list/meta.json": "holds a list",
+        "a_list/meta.json": "got a list",
         "lacking/meta.json": "'trials' is missing",
-        "negative/meta.json": "should be above 0",
+        "negative/meta.json": "must be above 0",
         "popcd_fig1.json: odd": "skipped",
     }.items():
         assert any(name in note and reason in note for note in notes), name
@@ -525,7 +525,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(ResultsError, match="gone: is missing; should be a folder of results"):
+    with pytest.raises(ResultsError, match="gone: must be a folder of results"):
         forecasts.read_records([tmp_path / "gone"])
 
 
@@ -594,9 +594,9 @@ def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--results", "gone"), "gone: is missing"),
+        (("--results", "gone"), "gone: must be a folder of results"),
         (("--values", "{"), "--values: is not JSON"),
-        (("--values", "[]"), "--values: holds a list"),
+        (("--values", "[]"), "--values: must be a mapping of keys, got a list"),
         (("--configfile", "gone.yaml"), "gone.yaml"),
     ],
 )

@@ -251,7 +251,7 @@ def test_one_key_must_mean_one_data_set(configurations):
     both = type(first)(
         first.main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}}
     )
-    with pytest.raises(SettingsError, match=r"data\.letters: found digits"):
+    with pytest.raises(SettingsError, match=r"data\.letters: must be one data set in all papers, got digits"):
         plan(both)
 
 

@@ -93,14 +93,14 @@ SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorith
         (panel("fig2", samplers=["gibs"]), ["figures.fig2.panels.a.samplers", "'gibs'", "nearest: 'gibbs'"]),
         (panel("fig2", algorithm="fpdc"), ["figures.fig2.panels.a.algorithm", "'fpdc'", "nearest: 'fpcd'"]),
         (panel("fig2", data="upsp"), ["figures.fig2.panels.a.data", "nearest: 'usps'"]),
-        (panel("fig2", samples=0), ["figures.fig2.panels.a.samples", "found 0"]),
+        (panel("fig2", samples=0), ["figures.fig2.panels.a.samples", "got 0"]),
         (
             {"samplers": {"gibbs": {"sampler": "gibs"}}},
             ["samplers.gibbs", "unknown sampler 'gibs'", "nearest: 'gibbs'"],
         ),
-        ({"samplers": {"gibbs": {"grid": {"k": [1, 0]}}}}, ["samplers.gibbs", "option 'k': found 0", "integer >= 1"]),
+        ({"samplers": {"gibbs": {"grid": {"k": [1, 0]}}}}, ["samplers.gibbs", "option 'k': must ", "integer >= 1"]),
         ({"samplers": {"gibbs": {"grid": {"kk": [1]}}}}, ["samplers.gibbs", "unknown option 'kk'", "nearest: 'k'"]),
-        ({"samplers": {"rates_fpcd": {"options": {"decay": 2}}}}, ["samplers.rates_fpcd", "'decay': found 2"]),
+        ({"samplers": {"rates_fpcd": {"options": {"decay": 2}}}}, ["samplers.rates_fpcd", "'decay': must "]),
         ({"samplers": {"gibbs": {"grid": {"k": []}}}}, ["samplers.gibbs.grid.k", "at least 1 item"]),
         (
             {"figures": {"fig1": {"panel": "fig2.b"}}},
@@ -110,14 +110,14 @@ SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorith
             {"figures": {"fig1": {"samplers": ["parallel_tempering"]}}},
             ["figures.fig1.samplers", "'parallel_tempering'"],
         ),
-        ({"figures": {"fig1": {"lines": 30}}}, ["figures.fig1.columns", "found 20 x 30 images", "the 400 samples"]),
+        ({"figures": {"fig1": {"lines": 30}}}, ["figures.fig1.columns", "got 20 x 30 images", "the 400 samples"]),
         (
             {"figures": {"fig1": {"columns": 1, "lines": 397}}},
-            ["figures.fig1.lines", "found 397 of 1 images; its sheets are ", "allowed: 400"],
+            ["figures.fig1.lines", "got 397 of 1 images", "at most 400 inches"],
         ),
         (
             {"data": {"mnist_validated": {"visible": 787}}, "figures": {"fig1": {"panel": "fig2_mnist.a"}}},
-            ["figures.fig1.panel", "'fig2_mnist.a', samples of 787 units; should be square images"],
+            ["figures.fig1.panel", "must be square images, got 'fig2_mnist.a'"],
         ),
         (
             {"figures": {"fig2": {"panels": dict.fromkeys(("a", "b", "c", "d", "e"), SAMPLED)}}},

@@ -71,7 +71,7 @@ MISTAKES = {
         one(ABOVE, findings=[FINDING | {"claims": ["c", "d*"]}]),
         "findings.0.claims.1: unknown claim 'd*'",
     ),
-    "findings of one name": ("ucd", one(ABOVE, findings=[FINDING] * 2), "findings.1.name: found 'it' twice; allow"),
+    "findings of one name": ("ucd", one(ABOVE, findings=[FINDING] * 2), "findings.1.name: must "),
     "figure of a finding": (
         "ucd",
         one(ABOVE, findings=[FINDING | {"figure": "fig22"}]),
@@ -80,24 +80,28 @@ MISTAKES = {
     "claim without a finding": (
         "ucd",
         one(ABOVE, findings=[FINDING | {"claims": []}]),
-        "claim 'c': is of class published; should be in a finding",
+        "claim 'c': of class published: must be in a finding",
     ),
     "key of a finding": ("ucd", one(ABOVE, findings=[FINDING | {"headlin": True}]), "findings.0.headlin: unknown key"),
     "kind": ("ucd", one(ABOVE | {"kind": "final_diference"}), f"{C}kind: unknown kind 'final_diference'; nearest: 'fi"),
-    "kind missing": ("ucd", one(without(ABOVE, "kind")), f"{C}kind: found nothing"),
-    "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: must be a valid str, got a list"),
+    "kind missing": ("ucd", one(without(ABOVE, "kind")), f"{C}kind: is missing"),
+    "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: must be a valid string, got a list"),
     "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: is missing"),
     "argument misspelt": ("ucd", one(ABOVE | {"metirc": "x"}), f"{C}metirc: unknown key 'metirc'; nearest: 'metric'"),
     "argument of another kind": ("ucd", one(GAP | {"against": "fig2.a.cd_1"}), f"{C}against: unknown key 'against'"),
-    "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: found '100'; must be"),
-    "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: must be a val, got True"),
-    "list for a text": ("ucd", one(ABOVE | {"curve": ["fig2.a.ucd"]}), f"{C}curve: must be a, got a list"),
-    "text for a list": ("ucd", one(SPREAD | {"curves": "fig2.a.ucd"}), f"{C}curves: found 'fig2.a.ucd'; input should"),
-    "too short a list": ("ucd", one(SPREAD | {"curves": ["fig2.a.ucd"]}), f"{C}curves: found a list; list should have"),
+    "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: must "),
+    "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: must be a valid integer, got True"),
+    "list for a text": (
+        "ucd",
+        one(ABOVE | {"curve": ["fig2.a.ucd"]}),
+        f"{C}curve: must be a valid string, got a list",
+    ),
+    "text for a list": ("ucd", one(SPREAD | {"curves": "fig2.a.ucd"}), f"{C}curves: must "),
+    "too short a list": ("ucd", one(SPREAD | {"curves": ["fig2.a.ucd"]}), f"{C}curves: must "),
     "share above one": (
         "ucd",
         one(REACH | {"share": 90}),
-        f"{C}share: must be less than or equal to, got 90",
+        f"{C}share: must be less than or equal to 1, got 90",
     ),
     "figure": ("ucd", one(ABOVE | {"curve": "fig22.a.ucd"}), f"{C}curve: unknown figure of learning curves 'fig22'; n"),
     "figure of another kind": ("ucd", one(ABOVE | {"curve": "fig5.rbm.x"}), f"{C}curve: unknown figure of learning c"),
@@ -129,7 +133,7 @@ MISTAKES = {
         f"{C}entry: unknown row 'table1.letters'; neare",
     ),
     "estimator": ("popcd", one(VARIANCE | {"entry": "table1.letters_16.cd_2"}), f"{C}entry: unknown entry 'table1.let"),
-    "quantity": ("popcd", one(SIZE | {"quantity": "biass"}), f"{C}quantity: must be 'bias' or, got 'biass'"),
+    "quantity": ("popcd", one(SIZE | {"quantity": "biass"}), f"{C}quantity: must be 'bias' or 'variance', got 'biass'"),
     "entry that is not published": ("popcd", one(SIZE), f"{C}entry: unknown entry with a published value 'table1.let"),
     "coupling": ("ucd", one(SHARE | {"times": "fig5.rmb"}), f"{C}times: unknown coupling 'fig5.rmb'; nearest: 'fig5.r"),
     "sampler": (
@@ -137,7 +141,11 @@ MISTAKES = {
         one(SAMPLES | {"curve": "fig2.a.gibs"}),
         f"{C}curve: unknown curve 'fig2.a.gibs'; neares",
     ),
-    "samples": ("rates_fpcd", one(SAMPLES | {"samples": 10**6}), f"{C}samples: must be at most 200000, got 1000000"),
+    "samples": (
+        "rates_fpcd",
+        one(SAMPLES | {"samples": 10**6}),
+        f"{C}samples: must be at most 200000, the published samples of the panel, got 1000000",
+    ),
     # Gibbs sampling has no fast rate.
     "option of one sampler": ("rates_fpcd", one(STEPS), f"{C}option: unknown option in the grids of both samplers 'fa"),
     "sampler of another panel": (
@@ -158,7 +166,7 @@ MISTAKES = {
     "iteration": (
         "ucd",
         one(AT | {"iteration": 10_001}),
-        f"{C}iteration: must be at most 10000, the pub, got 10001",
+        f"{C}iteration: must be at most 10000, the published iterations of the curve, got 10001",
     ),
     "figure in a list": (
         "ucd",
@@ -188,7 +196,7 @@ MISTAKES = {
     "placeholder without each": (
         "ucd",
         one(ABOVE | {"curve": "{panel}.ucd"}),
-        f"{C}curve: found {{panel}} without the",
+        f"{C}curve: found {{panel}} without the key 'each'",
     ),
     "placeholder in the text": (
         "ucd",
@@ -198,10 +206,10 @@ MISTAKES = {
     "placeholder in a list": (
         "ucd",
         one(SPREAD | {"curves": ["{a}", "{b}"]}),
-        f"{C}curves.0: found {{a}} without the k",
+        f"{C}curves.0: found {{a}} without the key 'each'",
     ),
-    "each empty": ("ucd", one(ABOVE | {"each": []}), f"{C}each: found a list; tuple should have at least 1 item"),
-    "list of each empty": ("ucd", one(ABOVE | {"each": [PANELS, []]}), f"{C}each.1: found a list; tuple should have"),
+    "each empty": ("ucd", one(ABOVE | {"each": []}), f"{C}each: must "),
+    "list of each empty": ("ucd", one(ABOVE | {"each": [PANELS, []]}), f"{C}each.1: must "),
     "each without lists": (
         "ucd",
         one(ABOVE | {"each": PANELS}),
@@ -217,7 +225,7 @@ MISTAKES = {
     "value of needs": (
         "ucd",
         one(ABOVE | {"needs": {"trials": 0}}),
-        f"{C}needs.trials: must be greater, got 0",
+        f"{C}needs.trials: must be greater than or equal to 1, got 0",
     ),
     "needs of the file": (
         "ucd",
@@ -229,7 +237,7 @@ MISTAKES = {
     "range no number": (
         "ucd",
         one(ABOVE | {"above": "high"}),
-        f"{C}above: must be a valid number, got 'high'",
+        f"{C}above: must be a valid number, unable to parse string as a number, got 'high'",
     ),
     "range that is not asked for": ("ucd", one(TIME | {"above": 1.0}), f"{C}above: unknown key 'above'"),
     "key of the file": (
@@ -287,7 +295,7 @@ MISTAKES = {
     "published entry twice": (
         "ucd",
         one(TIME, published_tables={"table1": {"entries": [{"algorithm": "cd_1", "time": 5.0}] * 2}}),
-        "published_tables.table1.entries.1: must be each entry once, got cd_1 twice",
+        "published_tables.table1.entries.1: must have each entry once, got cd_1 twice",
     ),
 }
 

@@ -201,8 +201,8 @@ def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
         ({"kind": "final_diference"}, "unknown kind 'final_diference'; nearest: 'final_difference'"),
         ({"agianst": "x"}, "unknown key 'agianst'; nearest: 'against'"),
         ({"needs": {"trails": 3}}, "needs.trails: unknown key 'trails'; nearest: 'trials'"),
-        ({"curve": "fig1.cd_1"}, "should have the form FIGURE.PANEL.ALGORITHM"),
-        ({"above": "high"}, "above: found 'high'"),
+        ({"curve": "fig1.cd_1"}, "must have the form FIGURE.PANEL.ALGORITHM"),
+        ({"above": "high"}, "above: must "),
     ],
 )
 def test_mistake_in_a_claim_is_one_line(tmp_path, change, message):

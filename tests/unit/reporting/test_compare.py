@@ -103,5 +103,5 @@ def test_what_cannot_be_compared_is_one_line(kept, tmp_path, algorithms, changes
 
 
 def test_a_folder_without_an_arena_is_one_line(kept, tmp_path):
-    with pytest.raises(ResultsError, match=r"found no curves of 'arena'"):
+    with pytest.raises(ResultsError, match=r"must have curves of 'arena', got none"):
         compare(tmp_path, kept, tmp_path / "out")

@@ -450,11 +450,11 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"defaults": {"trials": 3}}, "found 3, of which 3 tune the rate"),
+        ({"defaults": {"trials": 3}}, "got 3, of which 3 tune the rate"),
         ({"figures": {"fig1": {"algorithms": ["cd_3"]}}}, "unknown algorithm 'cd_3'"),
         ({"figures": {"fig2": {"of": "fig3"}}}, "unknown figure with contests 'fig3'"),
-        ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "should differ"),
-        ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "must be at most 4, the judged, got 5 models"),
+        ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "must differ"),
+        ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "must be at most 4, the judged trials, got 5 models"),
         (
             {
                 "algorithms": {
@@ -465,7 +465,7 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
                 },
                 "figures": {"fig1": {"algorithms": ["two"]}},
             },
-            "must be algorithms with one, got 'two', which has several stages",
+            "must be an algorithm with one stage, got 'two'",
         ),
         ({"figures": {"fig1": {"contests": {"letters": {"data": "lettres"}}}}}, "unknown data set 'lettres'"),
         ({"figures": {"fig1": {"contests": {"letters": {"hidden": 2**20}}}}}, "hidden"),

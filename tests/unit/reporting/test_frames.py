@@ -145,7 +145,7 @@ def test_spec_is_read_and_its_folders_found_from_anywhere(tmp_path, monkeypatch)
 def test_spec_with_a_missing_key_is_one_line(tmp_path):
     path = tmp_path / "popcd_fig1.json"
     path.write_text(json.dumps({"key": "popcd_fig1", "kind": "learning_curves"}))
-    with pytest.raises(SettingsError, match=r"popcd_fig1\.json: paper: .*required"):
+    with pytest.raises(SettingsError, match=r"popcd_fig1\.json: paper: is missing"):
         read_spec(path)
 
 

@@ -319,7 +319,7 @@ def gradient(tmp_path: Path) -> Path:
 
 def test_a_meta_without_settings_is_one_line(layout, outputs, tmp_path):
     (gradient(tmp_path) / "meta.json").write_text("{}")
-    with pytest.raises(ResultsError, match=r"toy_3-cd_1/meta\.json: key 'settings' is missing; found nothing"):
+    with pytest.raises(ResultsError, match=r"toy_3-cd_1/meta\.json: key 'settings' is missing, got nothing"):
         written(layout)
 
 

@@ -223,7 +223,7 @@ def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, small
 def test_a_curve_without_k_is_one_line(tmp_path):
     source = several_k(tmp_path, {2: -5.0})
     source.of("fig1.a.cd_2").meta["settings"]["schedule"][-1]["estimator"]["options"] = {}
-    with pytest.raises(SettingsError, match=r"fig1\.a\.cd_2: its estimator has no option k; found none"):
+    with pytest.raises(SettingsError, match=r"fig1\.a\.cd_2: its estimator must have the option k, got none"):
         MEASUREMENTS["smallest_within"](source, curves=["fig1.a.cd_2"], against="fig1.a.ucd", tolerance=0.1)
 
 

@@ -93,17 +93,17 @@ def test_shapes_that_do_not_fit_are_one_line(ax, shape):
         with pytest.raises(SettingsError, match=r"^plot_filters: must be one model, got an RBM of shape \(2, 6, 5\)"):
             plot_filters(random_rbm(6, 5, (2,)), None, ax)
         return
-    with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6$, got .*"):
+    with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6, got .*"):
         plot_samples(binary_data(11, 6), shape, ax)
 
 
 def test_several_models_are_one_line(ax):
-    with pytest.raises(SettingsError, match=r"^plot_filters: must be one, got an RBM of shape \(2, 6, 5\)"):
+    with pytest.raises(SettingsError, match=r"^plot_filters: must be one model, .*, got an RBM of shape \(2, 6, 5\)"):
         plot_filters(random_rbm(6, 5, (2,)), None, ax)
 
 
 def test_states_that_are_not_0_and_1_are_one_line(ax):
-    with pytest.raises(DataError, match=r"^states: found the value 3"):
+    with pytest.raises(DataError, match=r"^states: must .*, got the value 3"):
         plot_samples([[0, 1, 3]], ax=ax)
 
 

@@ -103,7 +103,7 @@ def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
 
 def test_samples_that_are_no_squares_are_one_line(tmp_path):
     spec = sheets_of(tmp_path, units=10)
-    with pytest.raises(ResultsError, match="samples of 10 units; should be square images"):
+    with pytest.raises(ResultsError, match="samples of 10 units; must be square images"):
         drawn(spec)
 
 
@@ -179,7 +179,7 @@ def test_an_option_of_value_0_has_no_ratio(tmp_path, monkeypatch):
 
 def test_costs_of_two_panels_are_not_compared(tmp_path):
     spec = parse(IslCurvesSpec, isl_figure(tmp_path, {"a": {"values": BOTH}, "b": {"values": BOTH}}), "test")
-    with pytest.raises(SettingsError, match="should be of one panel"):
+    with pytest.raises(SettingsError, match="must be of one panel"):
         MEASUREMENTS["sample_cost_ratio"](
             Evidence("rates_fpcd", [spec]), curve="fig2.a.rates_fpcd", against="fig2.b.gibbs"
         )

@@ -54,16 +54,22 @@ def test_the_update_rule_is_that_asked_for():
     "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
 def test_a_schedule_and_what_it_replaces_are_refused_together(given):
-    with pytest.raises(SettingsError, match=rf"^train: must be either, got a schedule and {next(iter(given))}"):
+    with pytest.raises(
+        SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(given))}"
+    ):
         rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
 
 
 def test_options_belong_to_an_estimator_that_is_named():
-    assert refused(estimator=CD, options={"k": 3}).startswith("train: found options and an estimator with its settings")
+    assert refused(estimator=CD, options={"k": 3}).startswith(
+        "train: options: must be part of the settings of the estimator"
+    )
 
 
 def test_iterations_or_a_schedule_are_needed():
-    assert refused(iterations=None).startswith("train: iterations: must be an integer >= 1, or a sched, got none")
+    assert refused(iterations=None).startswith(
+        "train: iterations: must be an integer >= 1, or a schedule must be given"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_iterations_or_a_schedule_are_needed():
             "unknown argument 'chains'; it is an option of the estimator 'pcd': options={'chains': 3}",
         ),
         ({"estimator": "exact", "k": 10}, "unknown argument 'k'; allowed: "),
-        ({"estimator": 3}, "schedule.0.estimator: found 3; "),
+        ({"estimator": 3}, "schedule.0.estimator: must "),
     ],
 )
 def test_an_unknown_argument_is_answered_with_what_may_be_meant(arguments, line):
@@ -115,8 +121,8 @@ def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
     ("data", "line"),
     [
         ("dig", "unknown data set 'dig'; nearest: 'diag'; "),
-        (7, "training data: found "),
-        (None, "training data: found "),
+        (7, "training data: must "),
+        (None, "training data: must "),
     ],
 )
 def test_data_that_are_none_are_one_line(data, line):

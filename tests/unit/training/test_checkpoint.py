@@ -89,7 +89,7 @@ def test_no_file_is_no_checkpoint(tmp_path):
 def test_a_checkpoint_of_another_run_names_both(saved):
     message = refusal(saved, "another")
     assert message.endswith(
-        "checkpoint of other settings, data or models, found 'mine', allowed 'another'; delete it to restart the run"
+        "checkpoint must be of these settings, data and models, 'another', got 'mine'; delete it to restart the run"
     )
 
 
@@ -248,14 +248,14 @@ def test_test_rows_that_a_run_evaluates_belong_to_it(tmp_path):
     path, settings = tmp_path / "run.npz", settings_for(test_likelihood=True)
     with pytest.raises(StoppedError):
         trainer.run(DATA, settings, test=DATA[:5], checkpoint=path, stopping=iter([None, 15]).__next__)
-    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+    with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         trainer.run(DATA, settings, test=DATA[:7], checkpoint=path)
 
 
 @pytest.mark.parametrize(("data", "changes"), OTHER_RUNS)
 def test_runs_of_other_settings_or_data_refuse_it_and_leave_it(interrupted, data, changes):
     before = interrupted.read_bytes()
-    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+    with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         trainer.run(data, settings_for(**changes), checkpoint=interrupted)
     assert interrupted.read_bytes() == before
 

@@ -108,7 +108,9 @@ def test_held_out_rows_of_a_large_run_are_annealed_with_the_training_rows(result
 @pytest.mark.parametrize("part", HELD_OUT)
 @pytest.mark.parametrize("rows", [None, TEST[:0]])
 def test_held_out_rows_that_are_not_there_are_one_line_before_any_work(part, rows):
-    with pytest.raises(SettingsError, match=rf"^{part}_likelihood: found true, but the data set 'toy' has no {part}"):
+    with pytest.raises(
+        SettingsError, match=rf"^{part}_likelihood: must be false, or the data set must have {part} rows, got"
+    ):
         trainer.run(DATA, settings_for(**{f"{part}_likelihood": True}), **{part: rows})
 
 
@@ -228,7 +230,7 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
             result.snapshots, DATA, ANNEALING, {"test": TEST}, checkpointer=Checkpointer(path, None, lambda: 15)
         )
     snapshots = result.snapshots | ({other: changed(result.snapshots[other])} if other in result.snapshots else {})
-    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+    with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         annealed_curve(
             snapshots,
             changed(DATA) if other == "train" else DATA,
@@ -298,7 +300,7 @@ def test_the_command_writes_a_folder_like_a_run_s(folder, result):
 
 def test_settings_that_are_not_allowed_are_one_line(folder, capsys):
     assert evaluate(folder, "other", particles=1) == 2
-    assert "--settings: particles: found 1" in capsys.readouterr().err
+    assert "--settings: particles: must " in capsys.readouterr().err
     assert not (folder / "other").exists()
 
 
@@ -329,7 +331,7 @@ def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_n
     assert main(["train", *arguments, "--run-id", "toy", "--out", str(tmp_path / "run")]) == 0
     capsys.readouterr()
     assert evaluate(tmp_path, "evaluation") == 2
-    assert f"{tmp_path / 'state.npz'}: checkpoint of other settings, data or models" in capsys.readouterr().err
+    assert f"{tmp_path / 'state.npz'}: checkpoint must be of these settings, data and models" in capsys.readouterr().err
     assert not (tmp_path / "evaluation").exists()
 
 
@@ -385,7 +387,7 @@ def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
     assert again(scale, [3]) == 2
     assert "--settings: must be a mapping, got [3]" in capsys.readouterr().err
     assert again(scale, {"particles": 1}) == 2
-    assert "--settings: particles: found 1" in capsys.readouterr().err
+    assert "--settings: particles: must " in capsys.readouterr().err
     assert again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
     (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
@@ -400,7 +402,7 @@ def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
 def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
     monkeypatch.setenv("RBMBENCH_BACKEND", "abacus")
     assert evaluate(folder, "elsewhere") == 2
-    assert "backend: must be auto, numpy, cupy, got 'abacus'" in capsys.readouterr().err
+    assert "backend: must be one of auto, numpy, cupy, got 'abacus'" in capsys.readouterr().err
     assert not (folder / "elsewhere").exists()
     monkeypatch.delenv("RBMBENCH_BACKEND")
     assert evaluate(folder, "here") == 0

@@ -251,7 +251,7 @@ def test_arrays_on_the_host_have_no_such_kernels():
 
 def test_the_switch_is_on_or_off(monkeypatch):
     monkeypatch.setenv(fused.VARIABLE, "of")
-    with pytest.raises(SettingsError, match=r"^RBMBENCH_FUSED: must be on, off$, got 'of'"):
+    with pytest.raises(SettingsError, match=r"^RBMBENCH_FUSED: must be on or off, got 'of'"):
         trained("cd", 1, "numpy")
 
 

@@ -78,7 +78,7 @@ def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
     assert set(loaded.curve["value"]) == {13.0}
     assert loaded.snapshots.keys() == snapshots.keys()
     rewrite_meta(copied / "elsewhere", lambda meta: meta["data"].update(title="other"))
-    with pytest.raises(ResultsError, match=r"elsewhere/meta\.json: data: found those of another run"):
+    with pytest.raises(ResultsError, match=r"elsewhere/meta\.json: data: must be those of the run"):
         rbmbench.load_run(copied, copied / "elsewhere")
 
 
@@ -100,7 +100,7 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
         (lambda meta: meta["settings"].update(trials=3), f"{FOUND} says 3 of 5"),
         (lambda meta: meta["settings"].pop("schedule"), "meta.json: settings: schedule: "),
         (lambda meta: meta.pop("settings"), "meta.json: key 'settings' is missing"),
-        (lambda meta: meta["settings"].update(seed="x"), "meta.json: settings: seed: found 'x'"),
+        (lambda meta: meta["settings"].update(seed="x"), "meta.json: settings: seed: must be a valid integer, got 'x'"),
     ],
 )
 def test_a_meta_of_another_run_is_one_line(copied, change, line):
@@ -144,7 +144,7 @@ def test_models_that_are_not_evaluated_say_so_and_are_annealed():
     pd.testing.assert_frame_equal(annealed.curve[: len(expected)], expected)
     error = expected.query("metric == 'log_partition_error' and iteration == 2")["value"].max()
     assert repr(annealed).endswith(f"); log Z is annealed, standard error {error:.2g})")
-    with pytest.raises(SettingsError, match=r"^annealed: particles: found 1; "):
+    with pytest.raises(SettingsError, match=r"^annealed: particles: must .*, got 1"):
         result.annealed(data, particles=1)
 
 
@@ -156,7 +156,7 @@ def test_diagnostics_stay_beside_what_is_annealed():
 
 
 def test_what_is_exact_is_not_annealed():
-    with pytest.raises(SettingsError, match=r"^annealed: found a run without snapshots; "):
+    with pytest.raises(SettingsError, match=r"^annealed: must have snapshots, got none"):
         rbmbench.train(DATA, **PLAIN).annealed(DATA)
 
 

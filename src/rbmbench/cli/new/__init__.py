@@ -47,7 +47,7 @@ def new(arguments: Namespace) -> None:
         text = f"at most {LONGEST} small letters, digits and _, first a letter; not test_..., and no word of Python"
         raise SettingsError(f"name: must be {text}, got {name!r}")
     if what in REGISTRIES and name in import_module(REGISTRIES[what]).REGISTRY.names():
-        raise SettingsError(f"name: must be a name that no {what} has: `rbmbench list {what}s`, got {name!r}")
+        raise SettingsError(f"name: must be a name that no {what} has (`rbmbench list {what}s`), got {name!r}")
     class_name = "".join(word.capitalize() for word in name.split("_"))
     placeholders = {"plugin_folder": folder.as_posix(), "part_name": name, "PartName": class_name}
     contents = {}
