@@ -515,7 +515,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
     assert all(len(note.splitlines()) == 1 for note in notes)
     for name, reason in {
         "cut/meta.json": "damaged or cut short",
-        "a_list/meta.json": "got a list",
+        "a_list/meta.json": "holds a list",
         "lacking/meta.json": "'trials' is missing",
         "negative/meta.json": "must be above 0",
         "popcd_fig1.json: odd": "skipped",

@@ -45,5 +45,5 @@ def test_its_expectation_is_the_weighted_mean_over_the_steps():
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"fading": -0.1}, {"fading": True}, {"steps": 3}])
 def test_options_that_are_not_allowed_are_refused(options):
-    with pytest.raises(SettingsError, match="must be |unknown option"):
+    with pytest.raises(SettingsError, match=r"must be |unknown option"):
         rbmbench.estimators.create("part_name", **options)
