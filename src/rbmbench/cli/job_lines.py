@@ -18,6 +18,8 @@ from rbmbench.planning.specs import number_of, paper_of
 
 SHOWN_LINES = 12
 """Lines of the log of a failed job that are shown: the last ones."""
+MOST_SHOWN = 3
+"""Pictures and tables that the last line names."""
 MOST_BYTES = 100_000
 """Bytes of a log that are read for them, from its end."""
 SIGNAL = r"<Signals\.(\w+): \d+>"
@@ -138,7 +140,7 @@ class JobLines:
         return lines[-SHOWN_LINES:] or ["(empty)"]
 
 
-def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
+def last_line(layout: Layout, has_report: bool, has_claims: bool, shown: Sequence[str] = ()) -> str:
     """Return where the results are, and how many verdicts there are of each kind, those of variants apart.
 
     Parameters
@@ -146,8 +148,11 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
     layout : Layout
     has_report, has_claims : bool
         Whether page and verdicts are up to date.
+    shown : sequence of str
+        The pictures and tables that are up to date.
     """
-    where = f"open {layout.report}" if has_report else f"see {layout.root}"
+    where = f"see {', '.join(shown) if 0 < len(shown) <= MOST_SHOWN else layout.root}"
+    where = f"open {layout.report}" if has_report else where
     if not has_claims:
         return f"Done: {where}"
     from rbmbench.reporting.claims.files import VARIANT

@@ -161,8 +161,10 @@ class LoggedWorkflow:
         """Return where the results are, and the verdicts."""
         from rbmbench.cli.job_lines import last_line
 
-        rules = {job.rule.name for job in self._workflow.dag.jobs}
-        return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules)
+        jobs = list(self._workflow.dag.jobs)
+        rules, files = {job.rule.name for job in jobs}, {str(file) for job in jobs for file in job.output}
+        shown = sorted(file for file in files if file.endswith(".png") or ("/tables/" in file and file.endswith(".md")))
+        return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules, shown)
 
     def _lines(self) -> "JobLines":
         """Return the lines of the jobs that will run, less targets, which only stand for others."""

@@ -54,12 +54,12 @@ def _squares(rows: Array) -> Array:
 
 def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
     """Return the variances from the squared norms of the chains (replicas, chains) and their mean."""
-    found = {}
+    diagnostics = {}
     for name, of_chains, part in zip(("W", "b", "c"), squares, mean, strict=True):
         chains = of_chains.shape[1]
         of_mean = _squares(part.reshape(len(part), -1))
-        found[f"gradient_variance_{name}"] = (of_chains.sum(axis=1) - chains * of_mean) / max(1, chains - 1)
-    return found
+        diagnostics[f"gradient_variance_{name}"] = (of_chains.sum(axis=1) - chains * of_mean) / max(1, chains - 1)
+    return diagnostics
 
 
 class TermRecord(Terms):

@@ -61,14 +61,14 @@ class FPCD(PCD):
 
     def estimate(self, rbm, batch, state, stream):
         """Return an estimate, see `Estimator.estimate`, and update the fast parameters."""
-        found = super().estimate(rbm, batch, state, stream)
-        positive, negative = super().phase_sums(found)
+        slow = super().estimate(rbm, batch, state, stream)
+        positive, negative = super().phase_sums(slow)
         rates = self.fast_rate * positive.scale, self.fast_rate * negative.scale
         for name, up, down in zip(FAST, positive.sums, negative.sums, strict=True):
-            fast = found.state[name]
+            fast = slow.state[name]
             fast *= fast.dtype.type(self.decay)
             kernels_for(fast).ascend(fast, up, rates[0], down, rates[1])
-        return SummedEstimate(found.positive, found.negative, found.state, found.diagnostics, (positive, negative))
+        return SummedEstimate(slow.positive, slow.negative, slow.state, slow.diagnostics, (positive, negative))
 
     def phase_sums(self, estimate):
         """Return the sums of both phases."""

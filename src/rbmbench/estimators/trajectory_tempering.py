@@ -219,26 +219,26 @@ class TrajectoryTempering(Estimator):
 
     def _fill(self, model: RBM, state: dict, stream: Stream, left: float) -> float:
         """Make a model of a single replica the next checkpoint: see steps 2 and 3 in the text of the module."""
-        chains, found = state["visible"].shape[1], []
+        chains, values = state["visible"].shape[1], []
         of_round = (2 * self.k + 2) * chains
 
         def rounds(number: int) -> None:
             for _ in range(number):
-                found.append([on_host(part)[0] for part in self._round(model, state, stream, self._alone)])
+                values.append([on_host(part)[0] for part in self._round(model, state, stream, self._alone)])
 
         rounds(THERMALISING)
         most = min(MOST_ROUNDS, left / of_round)
-        while len(found) < min(most, THERMALISING * _autocorrelation_time(np.array(found)[:, 0])):
-            rounds(len(found))
-        thermalised = len(found)
-        spacing = math.ceil(2 * _autocorrelation_time(np.array(found)[:, 0]))
+        while len(values) < min(most, THERMALISING * _autocorrelation_time(np.array(values)[:, 0])):
+            rounds(len(values))
+        thermalised = len(values)
+        spacing = math.ceil(2 * _autocorrelation_time(np.array(values)[:, 0]))
         rows = np.empty(state["reservoir"].shape, model.W.dtype, like=model.W)
         for number in range(self.members):
-            if len(found) * of_round > left:
-                return float(len(found) * of_round)
+            if len(values) * of_round > left:
+                return float(len(values) * of_round)
             rounds(spacing)
             rows[:, number :: self.members] = state["visible"]
-        of_chains, of_members = np.moveaxis(np.array(found[thermalised:]), 1, 0)
+        of_chains, of_members = np.moveaxis(np.array(values[thermalised:]), 1, 0)
         for name, part in zip(FROZEN, model.parameters, strict=True):
             state[name][...] = part
         state["reservoir"][...] = rows.astype(np.uint8)
@@ -246,7 +246,7 @@ class TrajectoryTempering(Estimator):
         state["log_partition"] += bennett_ratio(of_members, of_chains)
         state["checkpoints"] += 1
         state["acceptance"][...] = 1
-        return float(len(found) * of_round + rows.shape[1])
+        return float(len(values) * of_round + rows.shape[1])
 
 
 def _first_steps(rbm: RBM) -> int:

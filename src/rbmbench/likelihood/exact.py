@@ -111,8 +111,8 @@ class PackedData:
         rows = np.asarray(binary_rows(data), like=like)
         weights = contiguous(np.ones(len(rows)) if counts is None else counts, np.float64, like)
         if weights.shape != rows.shape[:1] or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < np.inf:
-            found = f"shape {weights.shape}, sum {float(weights.sum()):g}"
-            raise DataError(f"counts: must be {len(rows)} numbers >= 0 with a positive sum, got {found}")
+            content = f"shape {weights.shape}, sum {float(weights.sum()):g}"
+            raise DataError(f"counts: must be {len(rows)} numbers >= 0 with a positive sum, got {content}")
         starts = range(0, len(rows), ROWS)
         packed = [kernels_for(like).packed_rows(rows[start : start + ROWS]) for start in starts]
         self.blocks = [(block, weights[start : start + ROWS]) for start, block in zip(starts, packed, strict=True)]

@@ -72,8 +72,8 @@ class IndirectSampling:
         """
         flips = np.atleast_1d(np.asarray(flips, np.float64))
         if not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
-            found = f"{flips.min():g} to {flips.max():g}" if self.samples else "no samples"
-            raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {found}")
+            values = f"{flips.min():g} to {flips.max():g}" if self.samples else "no samples"
+            raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {values}")
         replicas, _, lengths = self.counts.shape
         flips = np.broadcast_to(flips, (replicas, flips.shape[-1]))
         means = [_log_sums(count, flip).mean(axis=0) for count, flip in zip(self.counts, flips, strict=True)]

@@ -86,10 +86,10 @@ def reconstruction_log_likelihood(
         after, buffers = Stream(stream.seed, stream.trials[cut], stream.purpose, stream.number), Buffers()
         for start in range(0, len(data), rows):
             block = np.asarray(data[start : start + rows], rbm.W.dtype, like=rbm.W)
-            found = _log_probabilities(models[cut], block, chains, steps, after, buffers)
-            log_sum = np.logaddexp.reduce(found, axis=-1)
+            logs = _log_probabilities(models[cut], block, chains, steps, after, buffers)
+            log_sum = np.logaddexp.reduce(logs, axis=-1)
             total[cut] += (log_sum - np.log(chains)).sum(axis=-1)
-            variance[cut] += _variances(found - log_sum[..., None]).sum(axis=-1)
+            variance[cut] += _variances(logs - log_sum[..., None]).sum(axis=-1)
     stream.number = after.number
     parts = total / len(data), np.sqrt(variance) / len(data)
     return Reconstruction(*(part.reshape(rbm.W.shape[:-2]) for part in parts))

@@ -136,19 +136,19 @@ def tempered_log_partition(
         for first in range(0, len(every), threads):
             group, piece = every[first : first + threads], pace.Pace()
             list(pool.map(lambda tempering: tempering.start(data), group[max(0, len(states) - first) :]))
-            while not all(len(tempering.found) for tempering in group):
+            while not all(len(tempering.estimate) for tempering in group):
                 started = perf_counter()
                 list(pool.map(lambda tempering, rounds=piece.steps: tempering.advance(rounds), group))
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
-                    done = sum(budget if len(each.found) else min(each.sets.products, budget) for each in every)
+                    done = sum(budget if len(each.estimate) else min(each.sets.products, budget) for each in every)
                     progress(done, budget * len(every))
                 if pause:
                     pause(partial(_saved, every[: first + threads]))
-    values = np.array([tempering.found for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
-    found = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
-    found["log_partition"] += log_of_base(rbm, b0)
-    return TemperedEstimate(**found | {"converged": found["converged"] > 0})
+    values = np.array([tempering.estimate for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
+    fields = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
+    fields["log_partition"] += log_of_base(rbm, b0)
+    return TemperedEstimate(**fields | {"converged": fields["converged"] > 0})
 
 
 def _saved(begun: "list[_Tempering]") -> list[State]:
@@ -174,7 +174,7 @@ class _Tempering:
         self.sets, self._target_error, self._budget = TemperedSets(rbm, b0, stream), target_error, budget
         self._records: list[np.ndarray] = []
         self._stride, self._next, self._before = 1, FIRST, 0.0
-        self.found = np.empty(0)
+        self.estimate = np.empty(0)
 
     def start(self, data: np.ndarray) -> None:
         """Bring the chains to their starts."""
@@ -192,7 +192,7 @@ class _Tempering:
     def advance(self, rounds: int) -> None:
         """Make rounds, fewer if the estimate has the error asked for or the budget is spent."""
         sets = self.sets
-        while rounds > 0 and not len(self.found):
+        while rounds > 0 and not len(self.estimate):
             rounds -= 1
             differences = sets.round()
             if sets.rounds % self._stride == 0:
@@ -210,7 +210,7 @@ class _Tempering:
                 estimate[1], self._before = max(own, self._before / scale), own * scale
                 reached = known and estimate[1] <= self._target_error and sets.round_trips >= SETS
                 if spent or reached:
-                    self.found, self._records = np.append(estimate, reached), []
+                    self.estimate, self._records = np.append(estimate, reached), []
 
     def _estimate(self) -> np.ndarray:
         """Return the fields of `TemperedEstimate` but the last, in order, without log Z of the independent units."""
@@ -228,12 +228,12 @@ class _Tempering:
     def saved(self) -> State:
         """Return the state, from which `restore` goes on bit for bit."""
         looks = np.array([self._stride, self._next, self._before])
-        own: State = {"records": np.array(self._records, np.float32), "found": self.found, "looks": looks}
+        own: State = {"records": np.array(self._records, np.float32), "found": self.estimate, "looks": looks}
         return self.sets.saved() | own
 
     def restore(self, saved: State) -> None:
         """Go on from a state of `saved`."""
         self.sets.restore(saved)
-        self._records, self.found = list(saved["records"]), saved["found"]
+        self._records, self.estimate = list(saved["records"]), saved["found"]
         *counts, self._before = saved["looks"].tolist()
         self._stride, self._next = map(int, counts)

@@ -63,8 +63,8 @@ class RBM:
     def __post_init__(self):
         for name, parameter in zip(("weights", "visible bias", "hidden bias"), self.parameters, strict=True):
             if not is_array(parameter) or np.ma.isMaskedArray(parameter):
-                found = type(parameter).__name__
-                raise SettingsError(f"RBM: {name}: must be an array, as numpy.asarray returns it, got a {found}")
+                kind = type(parameter).__name__
+                raise SettingsError(f"RBM: {name}: must be an array, as numpy.asarray returns it, got a {kind}")
         _check_shapes(self.parameters)
         dtype = _float_type(*(parameter.dtype for parameter in self.parameters))
         with np.errstate(over="ignore"):

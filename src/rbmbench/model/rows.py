@@ -71,13 +71,13 @@ def binary_states(values: Any, what: str, axes: int | None = None, units: int | 
 
 def means(values: Any, what: str, units: int, dtype) -> Array:
     """Return states or means of units, (..., units), as an array of this type; a `DataError` if not in [0, 1]."""
-    found = _real_array(values, what, MEANS)
-    if found.ndim < 1:
-        _refuse(what, f"shape {found.shape}", MEANS)
-    _check_width(found, what, units)
-    if found.size and not bool(((found >= 0) & (found <= 1)).all()):
+    means = _real_array(values, what, MEANS)
+    if means.ndim < 1:
+        _refuse(what, f"shape {means.shape}", MEANS)
+    _check_width(means, what, units)
+    if means.size and not bool(((means >= 0) & (means <= 1)).all()):
         _refuse(what, "a number outside of that, or one that is not finite", MEANS)
-    return found.astype(dtype, copy=False)
+    return means.astype(dtype, copy=False)
 
 
 def states_or_missing(values: Any, what: str, units: int) -> np.ndarray:
@@ -133,5 +133,5 @@ def _check_width(states: Array, what: str, units: int | None) -> None:
         _refuse(what, f"{states.shape[-1]} columns", f"{units}, one for each unit of the layer")
 
 
-def _refuse(what: str, found: str, allowed: str) -> NoReturn:
-    raise DataError(f"{what}: must be {allowed}, got {found}") from None
+def _refuse(what: str, value: str, allowed: str) -> NoReturn:
+    raise DataError(f"{what}: must be {allowed}, got {value}") from None

@@ -51,8 +51,8 @@ class Herding(RatesHerding):
         activation = np.matmul(rows, rbm.W)
         activation += rbm.c[:, None]
         states = np.broadcast_to(rows, (len(rbm.W), *rows.shape)), np.greater(activation, 0, out=activation)
-        found = population_statistics(Population(*states), self.buffers, "data")
-        for name, mean in zip(DRIFTS, found, strict=True):
+        means = population_statistics(Population(*states), self.buffers, "data")
+        for name, mean in zip(DRIFTS, means, strict=True):
             ones = (slice(None), *[None] * (mean.ndim - 1))
             np.multiply(state["rate"][ones], mean, out=state[name])
         super().after_sample(rbm, state, visible, hidden)

@@ -63,8 +63,8 @@ class TrajectoryTempering:
         """
         differences = np.empty((rounds, len(self.models.W) - 1, 2, visible.shape[1]))
         states = contiguous(visible, self.models.W.dtype, self.models.W)
-        for found in differences:
-            self._exchange(states, stream, found)
+        for difference in differences:
+            self._exchange(states, stream, difference)
             for _ in range(self.k):
                 hidden = sample_hidden(self.models, states, stream, self._buffers)
                 states[...] = sample_visible(self.models, hidden, stream, self._buffers)
@@ -160,10 +160,10 @@ def choose_ladder(
         here = models[levels[-1]].replicas
         own = free_energies(here, visible[-1:], buffers)[0]
         for candidate in range(levels[-1] + 1, len(models.W)):
-            found = own - free_energies(models[candidate].replicas, visible[-1:], buffers)[0]
-            if candidate > levels[-1] + 1 and expected_acceptance(found) < target:
+            log_weight = own - free_energies(models[candidate].replicas, visible[-1:], buffers)[0]
+            if candidate > levels[-1] + 1 and expected_acceptance(log_weight) < target:
                 break
-            chosen, log_weights = candidate, found
+            chosen, log_weights = candidate, log_weight
         uniforms = kernels_for(visible).uniforms(stream.next(), chains, np.float64)[chosen]
         levels.append(chosen)
         visible = np.concatenate([visible, visible[-1:, resampled(log_weights, uniforms)]])

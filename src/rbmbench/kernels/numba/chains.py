@@ -239,7 +239,7 @@ def _decide_word(w, rows, rounded, room, start, units, out):
     ``start`` is the index of the first coin. An entry of the lists is a row, and a coin in the bits above.
     """
     inside = min(WORD, units - w * WORD)
-    within, found = ~np.uint64(0) >> np.uint64(WORD - inside), 0
+    within, open_units = ~np.uint64(0) >> np.uint64(WORD - inside), 0
     segments, stride = len(rounded.columns) - 2, rounded.columns.strides[0]
     sums, columns = np.int64(room.sums.ctypes.data), np.int64(rounded.columns.ctypes.data) + 4 * w * WORD
     coins, lines = np.int64(room.coins.ctypes.data), -(-inside // 16)
@@ -263,9 +263,9 @@ def _decide_word(w, rows, rounded, room, start, units, out):
         out[w, rows[0] + row], is_open = on & within, is_open & within
         while is_open:
             i = lowest_bit(is_open)
-            room.entry[found] = row | np.int64(room.coins[at + i]) << 40
-            room.next[found], room.first[i] = room.first[i], found
-            found += 1
+            room.entry[open_units] = row | np.int64(room.coins[at + i]) << 40
+            room.next[open_units], room.first[i] = room.first[i], open_units
+            open_units += 1
             is_open &= is_open - np.uint64(1)
 
 

@@ -162,14 +162,14 @@ def _count(rows, samples, counts):
     distance = np.empty(BLOCK, np.int32)
     for first in range(0, samples.shape[1], BLOCK):
         last = min(samples.shape[1], first + BLOCK)
-        found = distance[: last - first]
+        distances = distance[: last - first]
         for row in range(rows.shape[1]):
-            found[:] = 0
+            distances[:] = 0
             for w in range(len(rows)):
-                _add_distances(rows[w, row], samples[w, first:last], found)
+                _add_distances(rows[w, row], samples[w, first:last], distances)
             count = counts[row]
-            for s in range(found.size):
-                count[found[s]] += 1
+            for s in range(distances.size):
+                count[distances[s]] += 1
 
 
 def count_distances(packed, samples, counts):

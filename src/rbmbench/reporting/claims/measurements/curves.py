@@ -122,19 +122,19 @@ def _spread(
     evidence: Evidence, curves: list[str], metric: str, which: str, value: Callable[[Any, np.ndarray], np.ndarray]
 ) -> Measurement:
     """Measure the range of a value of several mean curves as a share of the rise to the largest."""
-    found = [evidence.of(name, metric=metric) for name in curves]
-    names = ", ".join(curve.label for curve in found)
+    sources = [evidence.of(name, metric=metric) for name in curves]
+    names = ", ".join(curve.label for curve in sources)
     what = f"largest difference of the {which} {metric_of(metric).title} of {names}, as a share of the rise"
 
     def spread(means: list[np.ndarray]) -> np.ndarray:
-        reached = np.stack(list(map(value, found, means)), axis=1)
+        reached = np.stack(list(map(value, sources, means)), axis=1)
         start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
         rise = reached.max(axis=1) - start
         # Curves that end below their start have no rise.
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rise > 0, np.ptp(reached, axis=1) / rise, np.inf)
 
-    return _of_curves(found, spread, what, window=_at_end(found[0]) if which == "final" else None)
+    return _of_curves(sources, spread, what, window=_at_end(sources[0]) if which == "final" else None)
 
 
 def _at_end(curves: Any) -> tuple[float, float]:
@@ -167,28 +167,28 @@ def peak_difference(
 @measures(POSITIVE)
 def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
     """Measure the iteration at which a mean curve is largest; interval over the trials."""
-    found = evidence.of(curve, metric=metric)
-    iterations = found.trials.columns.to_numpy(dtype=float)
-    what = f"iteration at which the mean {metric_of(metric).title} of {found.label} is largest"
-    return _of_curves([found], lambda means: iterations[means[0].argmax(axis=1)], what, level=Level(along="x"))
+    source = evidence.of(curve, metric=metric)
+    iterations = source.trials.columns.to_numpy(dtype=float)
+    what = f"iteration at which the mean {metric_of(metric).title} of {source.label} is largest"
+    return _of_curves([source], lambda means: iterations[means[0].argmax(axis=1)], what, level=Level(along="x"))
 
 
 def _of_curves(
-    found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
+    sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
 ) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
     Where there is a single trial whose values are estimates, the interval is that of the estimates. ``where`` are
     window and level.
     """
-    trials = paired(*found)
-    stacked = np.concatenate([curve.trials.loc[trials] for curve in found], axis=1)
-    where["of_means"] = of_means = OfMeans(found, statistic)
-    errors = [curve.errors for curve in found]
+    trials = paired(*sources)
+    stacked = np.concatenate([curve.trials.loc[trials] for curve in sources], axis=1)
+    where["of_means"] = of_means = OfMeans(sources, statistic)
+    errors = [curve.errors for curve in sources]
     if len(trials) > 1 or any(error is None for error in errors):
-        return Measurement(*intervals.of_means(stacked, of_means.stacked), what, tuple(found), **where)
+        return Measurement(*intervals.of_means(stacked, of_means.stacked), what, tuple(sources), **where)
     interval = intervals.of_errors(stacked[0], np.concatenate(errors), of_means.stacked)
-    return Measurement(*interval, what, tuple(found), notes=(ONE_TRIAL,), **where)
+    return Measurement(*interval, what, tuple(sources), notes=(ONE_TRIAL,), **where)
 
 
 @measures(SHARE)
@@ -197,20 +197,20 @@ def rising_share(evidence: Evidence, *, curve: CurveName, metric: MetricName = "
 
     It is 0.5 for a curve that only fluctuates.
     """
-    found = evidence.of(curve, metric=metric)
-    what = f"share of the evaluations at which the mean {metric_of(metric).title} of {found.label} has risen"
-    return _of_curves([found], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what)
+    source = evidence.of(curve, metric=metric)
+    what = f"share of the evaluations at which the mean {metric_of(metric).title} of {source.label} has risen"
+    return _of_curves([source], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what)
 
 
 @measures()
 def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName) -> Measurement:
     """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
-    found = evidence.of(curve)
-    line = found.reference(reference)
-    what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
-    where = {"window": _at_end(found), "level": Level(line.value)}
-    where["of_means"] = OfMeans([found], lambda means: _end(found, means[0]) - line.value)
-    return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,), **where)
+    source = evidence.of(curve)
+    line = source.reference(reference)
+    what = f"final log-likelihood of {source.label} minus that of the {line.title}, nats per sample"
+    where = {"window": _at_end(source), "level": Level(line.value)}
+    where["of_means"] = OfMeans([source], lambda means: _end(source, means[0]) - line.value)
+    return Measurement(*intervals.student(source.final.loc[paired(source)] - line.value), what, (source,), **where)
 
 
 @measures(POSITIVE)
@@ -242,12 +242,12 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
 
     It is given as a share of the rise to the maximum.
     """
-    found = evidence.of(curve, metric=metric)
+    source = evidence.of(curve, metric=metric)
     title = metric_of(metric).title.removeprefix("mean ")
-    what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
-    top = float(found.mean.max())
-    level = Level(top, float(found.mean.iloc[0]) - top)
-    return _of_curves([found], lambda means: _fallen(means[0], found.late), what, level=level)
+    what = f"fall of the mean {title} of {source.label} from its maximum to its end, share of its rise"
+    top = float(source.mean.max())
+    level = Level(top, float(source.mean.iloc[0]) - top)
+    return _of_curves([source], lambda means: _fallen(means[0], source.late), what, level=level)
 
 
 @measures()
@@ -272,18 +272,18 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
 
     It is given as a share of the rise up to that iteration.
     """
-    found = evidence.of(curve)
-    if (last := found.trials.columns[-1]) <= after:
+    source = evidence.of(curve)
+    if (last := source.trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
 
     def gain(means: list[np.ndarray]) -> np.ndarray:
-        value = means[0][:, found.near(after)].mean(axis=1)
-        return (_end(found, means[0]) - value) / (value - means[0][:, 0])
+        value = means[0][:, source.near(after)].mean(axis=1)
+        return (_end(source, means[0]) - value) / (value - means[0][:, 0])
 
-    what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
-    value = _value(found, found.near(after))
-    level = Level(value, value - float(found.mean.iloc[0]))
-    return _of_curves([found], gain, what, window=_at_end(found), level=level)
+    what = f"gain of {source.label} after iteration {after}, as a share of its rise until then"
+    value = _value(source, source.near(after))
+    level = Level(value, value - float(source.mean.iloc[0]))
+    return _of_curves([source], gain, what, window=_at_end(source), level=level)
 
 
 @measures()
@@ -300,10 +300,10 @@ def reach_difference(
     The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
     ``curve`` never reaches it, infinity where ``against`` never does, and 0 where neither does.
     """
-    found = evidence.of(curve, metric=metric).of_panel()
-    names = [one.name for one in found]
-    trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
-    stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
+    sources = evidence.of(curve, metric=metric).of_panel()
+    names = [one.name for one in sources]
+    trials, iterations = paired(*sources), sources[0].trials.columns.to_numpy(dtype=float)
+    stacked = np.stack([one.trials.loc[trials] for one in sources], axis=1)
     first, second = (names.index(evidence.of(name, metric=metric).name) for name in (curve, against))
 
     def earlier(means: np.ndarray) -> np.ndarray:
@@ -311,15 +311,15 @@ def reach_difference(
         with np.errstate(invalid="ignore"):
             return np.where(at[:, second] == at[:, first], 0.0, at[:, second] - at[:, first])
 
-    what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
-    what += f"{metric_of(metric).title} before {found[second].label}"
+    what = f"iterations by which {sources[first].label} reaches {100 * share:g} % of the largest rise of "
+    what += f"{metric_of(metric).title} before {sources[second].label}"
     # The level depends on all curves of the panel.
-    differences = tuple(difference for curves in found for difference in curves.differences)
+    differences = tuple(difference for curves in sources for difference in curves.differences)
     interval, means = intervals.of_means(stacked, earlier), stacked.mean(axis=0)
     reached = float(first_reached(means[second], iterations, levels(means, share)))
     more = {"differences": differences, "level": Level(reached, -1.0, "x")}
-    more["of_means"] = OfMeans(found, lambda means: earlier(np.stack(means, axis=1)))
-    return Measurement(*interval, what, (found[first], found[second]), **more)
+    more["of_means"] = OfMeans(sources, lambda means: earlier(np.stack(means, axis=1)))
+    return Measurement(*interval, what, (sources[first], sources[second]), **more)
 
 
 @measures(POSITIVE)
@@ -335,24 +335,24 @@ def smallest_within(
     A curve ends near ``against`` when its final value is at most ``tolerance`` of the rise of ``against`` below that of
     ``against``. The number is infinite where no curve does.
     """
-    other, found = evidence.of(against), [evidence.of(name) for name in curves]
-    found.sort(key=_steps)
-    trials, steps = paired(other, *found), np.array([*map(_steps, found), np.inf])
-    finals = [curve.final.loc[trials] for curve in (*found, other)]
+    other, sources = evidence.of(against), [evidence.of(name) for name in curves]
+    sources.sort(key=_steps)
+    trials, steps = paired(other, *sources), np.array([*map(_steps, sources), np.inf])
+    finals = [curve.final.loc[trials] for curve in (*sources, other)]
     stacked = np.stack([*finals, other.trials.loc[trials].iloc[:, 0]], axis=1)
 
     def smallest(means: np.ndarray) -> np.ndarray:
         ends, end, start = means[:, :-2], means[:, -2:-1], means[:, -1:]
         near = ends >= end - tolerance * (end - start)
-        return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
+        return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(sources))]
 
     def of_ends(means: list[np.ndarray]) -> np.ndarray:
-        ends = [_end(curve, mean) for curve, mean in zip((*found, other), means, strict=True)]
+        ends = [_end(curve, mean) for curve, mean in zip((*sources, other), means, strict=True)]
         return smallest(np.stack([*ends, means[-1][:, 0]], axis=1))
 
     what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    where = {"window": _at_end(other), "of_means": OfMeans((*found, other), of_ends)}
-    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found), **where)
+    where = {"window": _at_end(other), "of_means": OfMeans((*sources, other), of_ends)}
+    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *sources), **where)
 
 
 def _steps(curves: Any) -> int:

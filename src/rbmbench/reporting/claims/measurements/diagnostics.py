@@ -27,17 +27,17 @@ def metric_mean(
 
     For a single trial the interval is that over its evaluations, as if they were independent.
     """
-    found = _metric(evidence, curve, metric, after)
-    trials, weights = _after(found, after)
-    what = f"{metric_of(found.metric).label} of {found.label}, mean over {_since(after)}"
+    source = _metric(evidence, curve, metric, after)
+    trials, weights = _after(source, after)
+    what = f"{metric_of(source.metric).label} of {source.label}, mean over {_since(after)}"
     mean, low, high = intervals.student(trials.to_numpy() @ weights)
-    where = {"window": _window(found, after), "level": Level()}
+    where = {"window": _window(source, after), "level": Level()}
     if len(trials) > 1:
-        return Measurement(mean, low, high, what, (found,), **where)
+        return Measurement(mean, low, high, what, (source,), **where)
     _, low, high = intervals.student(trials.to_numpy()[0])
     note = "one trial: the interval is that over its evaluations"
     low, high = mean - (high - low) / 2, mean + (high - low) / 2
-    return Measurement(mean, low, high, what, (found,), notes=(note,), **where)
+    return Measurement(mean, low, high, what, (source,), notes=(note,), **where)
 
 
 @measures(SHARE)
@@ -48,11 +48,11 @@ def metric_share(
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
     """
-    found = _metric(evidence, curve, metric, after)
-    trials, weights = _after(found, after)
-    what = f"share of {_since(after)} in which {metric_of(found.metric).title} of {found.label} is above {limit:g}"
+    source = _metric(evidence, curve, metric, after)
+    trials, weights = _after(source, after)
+    what = f"share of {_since(after)} in which {metric_of(source.metric).title} of {source.label} is above {limit:g}"
     interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
-    return Measurement(*interval, what, (found,), window=_window(found, after))
+    return Measurement(*interval, what, (source,), window=_window(source, after))
 
 
 @measures(POSITIVE)
@@ -66,11 +66,11 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
     stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
-    found = intervals.of_means(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
+    interval = intervals.of_means(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
     alike = one.panel.data == other.panel.data
     first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
     what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
-    return Measurement(*found, what, (one, other))
+    return Measurement(*interval, what, (one, other))
 
 
 @measures()
@@ -78,10 +78,10 @@ def metric_at(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
     """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
-    found = _metric(evidence, curve, metric)
-    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, mean over the trials"
+    source = _metric(evidence, curve, metric)
+    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, mean over the trials"
     where = {"window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.student(_at(found, iteration)), what, (found,), **where)
+    return Measurement(*intervals.student(_at(source, iteration)), what, (source,), **where)
 
 
 @measures()
@@ -97,13 +97,13 @@ def metric_quantile(
 
     It is more robust than the mean where few trials are far from all others.
     """
-    found = _metric(evidence, curve, metric)
-    values = _at(found, iteration)
+    source = _metric(evidence, curve, metric)
+    values = _at(source, iteration)
     low, high = np.quantile(values, (0.1, 0.9))
-    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, {100 * quantile:g} % quantile"
+    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, {100 * quantile:g} % quantile"
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
     more = {"notes": (note,), "window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (found,), **more)
+    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (source,), **more)
 
 
 @measures(POSITIVE)
@@ -119,14 +119,14 @@ def metric_violations(
 
     All values are counted, so that there is no interval.
     """
-    found = _metric(evidence, curve, metric)
-    values = found.trials.loc[paired(found)].to_numpy()
+    source = _metric(evidence, curve, metric)
+    values = source.trials.loc[paired(source)].to_numpy()
     count = float(np.sum((values < at_least) | (values > at_most)))
     ends = [f"below {at_least:g}"] * math.isfinite(at_least) + [f"above {at_most:g}"] * math.isfinite(at_most)
     trials, evaluations = values.shape
-    what = f"values of {metric_of(found.metric).title} of {found.label} that are {' or '.join(ends)}"
+    what = f"values of {metric_of(source.metric).title} of {source.label} that are {' or '.join(ends)}"
     what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
-    return Measurement(count, count, count, what, (found,), level=Level(range=(at_least, at_most)))
+    return Measurement(count, count, count, what, (source,), level=Level(range=(at_least, at_most)))
 
 
 @measures(SHARE)
@@ -134,13 +134,15 @@ def metric_share_of_peak(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
     """Measure the mean of a metric at an iteration as a share of its largest mean; interval over the trials."""
-    found = _metric(evidence, curve, metric)
-    trials, place = found.trials.loc[paired(found)], _place(found, iteration)
+    source = _metric(evidence, curve, metric)
+    trials, place = source.trials.loc[paired(source)], _place(source, iteration)
     measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
-    what = f"{metric_of(found.metric).title} of {found.label} at iteration {iteration}, as a share of the largest mean"
+    what = (
+        f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}, as a share of the largest mean"
+    )
     where = {"window": (iteration, iteration), "level": Level(0.0, float(trials.mean().max()))}
-    return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,), **where)
+    return Measurement(*measured, f"{what}, which is at iteration {peak}", (source,), **where)
 
 
 @measures(POSITIVE)
@@ -151,38 +153,38 @@ def steepest_rise(
 
     The rise is that within a ``window`` of so many iterations, by default of `FINAL_SHARE` of all evaluations.
     """
-    found = _metric(evidence, curve, metric)
-    trials = found.trials.loc[paired(found)]
+    source = _metric(evidence, curve, metric)
+    trials = source.trials.loc[paired(source)]
     iterations = trials.columns.to_numpy(dtype=float)
     apart = np.median(np.diff(iterations)) if len(iterations) > 1 else 1
     steps = max(1, round(FINAL_SHARE * len(iterations) if window is None else window / apart))
     if len(iterations) <= steps:
-        raise NotRun(f"{curve} has {len(iterations)} evaluations of {found.metric}: too few to rise between them")
+        raise NotRun(f"{curve} has {len(iterations)} evaluations of {source.metric}: too few to rise between them")
     middles = (iterations[steps:] + iterations[:-steps]) / 2
 
     def steepest(means: np.ndarray) -> np.ndarray:
         return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
-    what = f"iteration around which {metric_of(found.metric).title} of {found.label} rises most"
-    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (found,), level=Level(along="x"))
+    what = f"iteration around which {metric_of(source.metric).title} of {source.label} rises most"
+    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (source,), level=Level(along="x"))
 
 
 @measures(SHARE)
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
-    found = evidence.of(times, "coupling_times")
-    met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
-    what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
+    source = evidence.of(times, "coupling_times")
+    met = int((source.frame["met"] & (source.frame["stopping_time"] <= within)).sum())
+    what = f"share of {len(source.frame)} pairs of chains, {source.label}, that met within {within} steps"
     where = {"window": (within, within), "level": Level()}
-    return Measurement(*intervals.share(met, len(found.frame)), what, (found,), **where)
+    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), **where)
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
     """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
-    found = evidence.of(curve, metric=metric)
-    if (last := found.all_trials.columns[-1]) <= after:
+    source = evidence.of(curve, metric=metric)
+    if (last := source.all_trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
-    return found
+    return source
 
 
 def _place(curves: Any, iteration: int) -> int:

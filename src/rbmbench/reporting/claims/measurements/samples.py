@@ -19,27 +19,27 @@ from rbmbench.reporting.claims.measurements._base import POSITIVE, Level, Measur
 @measures()
 def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
-    found = evidence.of(curve, "isl_curves")
-    what = f"sampling likelihood of {found.label} after {found.panel.samples_count} samples, nats a row"
-    where = {"window": _all(found), "level": Level()}
-    return Measurement(*intervals.student(found.final), what, (found,), **where)
+    source = evidence.of(curve, "isl_curves")
+    what = f"sampling likelihood of {source.label} after {source.panel.samples_count} samples, nats a row"
+    where = {"window": _all(source), "level": Level()}
+    return Measurement(*intervals.student(source.final), what, (source,), **where)
 
 
 @measures()
 def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
-    found = evidence.of(curve, "isl_curves")
-    value = found.training_set
-    return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (found,))
+    source = evidence.of(curve, "isl_curves")
+    value = source.training_set
+    return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (source,))
 
 
 @measures()
 def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
-    found = evidence.of(curve, "isl_curves")
-    what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
-    where = {"window": _all(found), "level": Level(found.training_set)}
-    return Measurement(*intervals.student(found.final - found.training_set), what, (found,), **where)
+    source = evidence.of(curve, "isl_curves")
+    what = f"sampling likelihood of {source.label} minus that of the training set, nats a row"
+    where = {"window": _all(source), "level": Level(source.training_set)}
+    return Measurement(*intervals.student(source.final - source.training_set), what, (source,), **where)
 
 
 @measures()
@@ -58,10 +58,10 @@ def isl_difference(
 @measures(POSITIVE)
 def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
-    found = evidence.of(curve, "isl_curves")
-    what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
-    level = Level(float(found.trials.mean().max()), -1.0)
-    return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,), level=level)
+    source = evidence.of(curve, "isl_curves")
+    what = f"fall of the sampling likelihood of {source.label} from its maximum to its end, nats a row"
+    level = Level(float(source.trials.mean().max()), -1.0)
+    return Measurement(*intervals.student(source.trials.max(axis=1) - source.final), what, (source,), level=level)
 
 
 @measures(POSITIVE)
@@ -115,24 +115,24 @@ def chosen_option_ratio(
     return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other))
 
 
-def _all(found: Any) -> tuple[float, float]:
+def _all(source: Any) -> tuple[float, float]:
     """Return the number of all samples, as a range."""
-    return (found.trials.columns[-1],) * 2
+    return (source.trials.columns[-1],) * 2
 
 
-def _at(found: Any, samples: int) -> pd.Series:
+def _at(source: Any, samples: int) -> pd.Series:
     """Return the likelihood at a number of samples by trial, interpolated in logarithm."""
-    numbers = found.trials.columns.to_numpy(dtype=float)
+    numbers = source.trials.columns.to_numpy(dtype=float)
     if not numbers[0] <= samples <= numbers[-1]:
-        raise NotRun(f"{found.label} has {numbers[0]:.0f} to {numbers[-1]:.0f} samples, the claim speaks of {samples}")
-    values = [np.interp(np.log(samples), np.log(numbers), row) for row in found.trials.to_numpy()]
-    return pd.Series(values, found.trials.index)
+        raise NotRun(f"{source.label} has {numbers[0]:.0f} to {numbers[-1]:.0f} samples, the claim speaks of {samples}")
+    values = [np.interp(np.log(samples), np.log(numbers), row) for row in source.trials.to_numpy()]
+    return pd.Series(values, source.trials.index)
 
 
-def _reached(found: Any, level: float, trial: int) -> float:
+def _reached(source: Any, level: float, trial: int) -> float:
     """Return the number of samples at which a trial first reaches a likelihood, or all samples if it never does."""
-    numbers = np.log(found.trials.columns.to_numpy(dtype=float))
-    values = np.maximum.accumulate(found.trials.loc[trial].to_numpy())
+    numbers = np.log(source.trials.columns.to_numpy(dtype=float))
+    values = np.maximum.accumulate(source.trials.loc[trial].to_numpy())
     above = int(np.searchsorted(values, level))
     if above in (0, len(values)):
         return float(np.exp(numbers[min(above, len(values) - 1)]))

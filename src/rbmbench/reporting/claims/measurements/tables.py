@@ -49,13 +49,13 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
     """
     if len(entries) != len(against):
         raise NotRun(f"must have as many entries in against, got {len(entries)} and {len(against)}")
-    found = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
+    sides = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
     ratios = [
         float(np.exp(np.log(one.frame["variance"] / other.frame["variance"]).mean()))
-        for one, other in zip(*found, strict=True)
+        for one, other in zip(*sides, strict=True)
     ]
     what = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
-    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*found[0], *found[1]))
+    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]))
 
 
 @measures()
@@ -89,18 +89,18 @@ def order_of_magnitude(
     if published is None:
         raise NotRun(f"no published {quantity} of {entry}")
     try:
-        found = evidence.of(entry, "bias_variance")
+        source = evidence.of(entry, "bias_variance")
     except NotRun as reason:
         raise NotRun(str(reason), published) from None
-    lower, what = published / factor, f"{quantity} of {found.label}"
+    lower, what = published / factor, f"{quantity} of {source.label}"
     if quantity == "bias":
-        what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
+        what = f"debiased bias of {source.label}, ground truth {source.ground_truth}"
         variance = evidence.published(entry, "variance")
-        estimates = found.printed_estimates
+        estimates = source.printed_estimates
         if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
     bounds = lower, published * factor
-    return Measurement(*_entry_interval(found, quantity), what, (found,), bounds, published)
+    return Measurement(*_entry_interval(source, quantity), what, (source,), bounds, published)
 
 
 def _estimates(entry: Any) -> int:
@@ -108,14 +108,14 @@ def _estimates(entry: Any) -> int:
     return entry.budget["estimates"]
 
 
-def _entry_interval(found: Any, quantity: str) -> tuple[float, float, float]:
+def _entry_interval(source: Any, quantity: str) -> tuple[float, float, float]:
     """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
     column = {"bias": "bias_debiased"}.get(quantity, quantity)
-    if len(found.frame) > 1:
-        return intervals.student(found.frame[column])
-    single = found.frame.iloc[0]
+    if len(source.frame) > 1:
+        return intervals.student(source.frame[column])
+    single = source.frame.iloc[0]
     if quantity == "variance":
-        return intervals.variance(float(single["variance"]), _estimates(found))
+        return intervals.variance(float(single["variance"]), _estimates(source))
     return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
@@ -158,8 +158,8 @@ def run_time_magnitude(
 
     It is one number of one machine, without an interval.
     """
-    found = evidence.of(table, "run_times")
-    lines = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
+    source = evidence.of(table, "run_times")
+    lines = source.frame[(source.frame["algorithm"] == algorithm) & ~source.frame["with_log_likelihood"]]
     line = next(lines.dropna(subset="ratio").itertuples(), None)
     if line is None:
         raise NotRun(f"{table} has no ratio of {algorithm}")
@@ -168,4 +168,4 @@ def run_time_magnitude(
         raise NotRun(f"no published time of {algorithm} in {table}")
     what = f"training time of {line.label} over that of the reference of {table}"
     bounds = published / factor, published * factor
-    return Measurement(value, value, value, what, (found,), bounds, published)
+    return Measurement(value, value, value, what, (source,), bounds, published)
