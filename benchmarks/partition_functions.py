@@ -37,6 +37,7 @@ import pandas as pd
 
 from certificates import INITIAL, Made, drawn_rows, trained, with_mode
 from rbmbench import datasets, train
+from rbmbench.base.metrics import NORMAL
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.likelihood import (
@@ -57,7 +58,6 @@ from rbmbench.reporting.claims.intervals import share as share_interval
 BUDGET = 2_000_000
 """Products of rows at which the chains of a model end."""
 PARTICLES = 100
-NORMAL = 1.96
 WRONG = 3.0
 """Standard errors from the truth at which an estimate that reports convergence is called wrong."""
 SHORT = {"rates": [0.1, 0.3], "lengths": [5000, 10000]}

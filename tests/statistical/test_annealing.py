@@ -10,7 +10,7 @@ from core_helpers import Enumerated, binary_data, random_rbm, repeated, stopped_
 from scipy.stats import chi2, norm
 
 from rbmbench.base import pace
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
@@ -271,3 +271,13 @@ def test_samples_that_do_not_fit_are_refused(shape):
 def test_samples_of_one_model_are_a_matrix(samples):
     with pytest.raises(SettingsError, match=r"^samples: must have shape \(at least 2 particles, 5\), got .*"):
         reverse_ais_log_partition(random_rbm(5, 3), samples, temperatures=5)
+
+
+@pytest.mark.parametrize("base", [None, np.zeros(7)])
+@pytest.mark.parametrize("data", [binary_data(11, 5), np.full((11, 7), 3)])
+def test_rows_of_a_bracket_are_checked_before_any_annealing(base, data):
+    def stop(*_):
+        raise AssertionError("annealing has begun")
+
+    with pytest.raises(DataError, match=r"^data: must be"):
+        bracketed_log_partition(random_rbm(7, 3), data, 5, 10**6, base=base, progress=stop, pause=stop)

@@ -29,6 +29,11 @@ class Metric:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
+NORMAL = 1.96
+"""Standard errors on each side of an interval of 95 %."""
+SURELY = math.log(40)
+"""Nats that annealing from the base model is above log Z in at most 2.5 of 100 cases, by Markov's inequality."""
+
 METRICS = {
     "log_likelihood": Metric("log-likelihood", "nats", summed=True, momentary=True),
     "reconstruction_log_likelihood": Metric(

@@ -47,7 +47,8 @@ def evaluate(arguments: Namespace) -> None:
     from rbmbench.planning.jobs import digest_of
 
     if not arguments.again:
-        return compute(arguments)
+        compute(arguments)
+        return
     kind, changes = jobs.of_name("evaluate"), _plain_settings(arguments)
     if not isinstance(changes, dict):
         raise SettingsError(f"--settings: must be a mapping, got {changes!r}")
@@ -62,7 +63,6 @@ def evaluate(arguments: Namespace) -> None:
         values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
         values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
         kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
-    return None
 
 
 def bundle(arguments: Namespace) -> None:

@@ -151,8 +151,8 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool, shown: Sequenc
     shown : sequence of str
         The pictures and tables that are up to date.
     """
-    where = f"see {', '.join(shown) if 0 < len(shown) <= MOST_SHOWN else layout.root}"
-    where = f"open {layout.report}" if has_report else where
+    few = ", ".join(shown) if len(shown) <= MOST_SHOWN else ""
+    where = f"open {layout.report}" if has_report else f"see {few or layout.root}"
     if not has_claims:
         return f"Done: {where}"
     from rbmbench.reporting.claims.files import VARIANT

@@ -49,8 +49,9 @@ class SampleJob(Measurement):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
-        validation, test = (sizes.held_out.get(rows, ASSUMED_ROWS) for rows in ("validation", "test"))
-        validation, test = (min(rows, settings.rows or rows) for rows in (validation, test))
+        validation, test = (sizes.held_out.get(name, ASSUMED_ROWS) for name in ("validation", "test"))
+        validation, test = (min(count, settings.rows or count) for count in (validation, test))
+        of_shard = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n))  # replicas
         for grid in settings.samplers.values():
             for options, replicas in _sampled_at_once(grid, trials):
                 each = _one_sample(grid.name, options, rows, m, n)
@@ -58,9 +59,7 @@ class SampleJob(Measurement):
                 counts.update(times(each, settings.samples * replicas))
                 steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
                 calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
-                counts["call"] += calls * -(
-                    -replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n))
-                )  # shards of replicas
+                counts["call"] += calls * -(-replicas // of_shard)
                 likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
                 counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
         streams = trials * max(len(grid.settings) for grid in settings.samplers.values())  # of one sampler, at once
@@ -69,11 +68,9 @@ class SampleJob(Measurement):
 
     def reduced(self, settings, values):
         """See `JobKind`."""
-        few = {
-            name: {key: each[:2] for key, each in sampler["grid"].items()}
-            for name, sampler in values["samplers"].items()
-        }
-        return {"samplers": {name: sampler | {"grid": few[name]} for name, sampler in values["samplers"].items()}}
+        samplers = values["samplers"].items()
+        few = {name: {key: each[:2] for key, each in sampler["grid"].items()} for name, sampler in samplers}
+        return {"samplers": {name: sampler | {"grid": few[name]} for name, sampler in samplers}}
 
     def probe(self, settings, visible, hidden, precision):
         """See `JobKind`."""

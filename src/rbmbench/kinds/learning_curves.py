@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.metrics import ANNEALED, ERRORS, metric_of
+from rbmbench.base.metrics import ANNEALED, ERRORS, NORMAL, metric_of
 from rbmbench.base.settings import CountOrZero, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
@@ -29,7 +29,6 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Trained
 from rbmbench.reporting.frames import (
     FINAL_SHARE,
-    NORMAL,
     RunData,
     annealing_certainty,
     estimate_ends,

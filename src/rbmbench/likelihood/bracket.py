@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from rbmbench.base.metrics import NORMAL, SURELY
 from rbmbench.base.pace import Progress
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood.annealing import (
@@ -26,12 +27,11 @@ from rbmbench.likelihood.annealing import (
     reverse_ais_log_partition,
 )
 from rbmbench.likelihood.particles import Particles
-from rbmbench.likelihood.tempered import NORMAL, Pause, State
+from rbmbench.likelihood.tempered import Pause, State
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
 
-SURELY = float(np.log(40))
-"""Nats below a forward estimate, above which log Z is in at least 97.5 of 100 cases."""
 FEW = 0.1
 """Share of the particles below which a model is annealed once more."""
 STAGES = 3
@@ -93,6 +93,7 @@ def bracketed_log_partition(
     DataError
         If the data are not rows of 0 and 1, as wide as the RBM.
     """
+    data = binary_rows(data, units=rbm.visible_units)
     schedule, models, of_models = inverse_temperatures(temperatures), rbm.replicas, keys_of_models(rbm, keys)
     shared = {"seed": seed, "base": base_rate_bias(data) if base is None else base, "threads": threads}
     states = begun or []

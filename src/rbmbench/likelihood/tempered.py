@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import NORMAL
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
@@ -55,7 +56,6 @@ BURN_IN = 3
 """One of so many rounds since the last choice of temperatures, the first, is left out."""
 MOST_RECORDS = 4096
 """Rounds that are kept for the estimate; of more, every second, fourth, ... is."""
-NORMAL = 1.96
 
 Array = Any
 State = dict[str, np.ndarray]

@@ -41,6 +41,7 @@ import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import NORMAL
 from rbmbench.base.pace import Progress
 from rbmbench.base.settings import CertificateSettings
 from rbmbench.base.streams import Purpose, Stream
@@ -68,7 +69,6 @@ from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 from rbmbench.training.checkpoint import Checkpointer, identity
 
 COLUMNS = ("trial", "quantity", "step", "value")
-NORMAL = 1.96
 """Standard errors from an estimate to an end of its interval."""
 LEAST_RATE = 1e-6
 """Of a unit that no sample has on, or all have."""

@@ -142,11 +142,7 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
             if before is None or before.y.title != panel.y.title or panel.legend:
                 _label(ax, panel, exponent, sheet)
                 _label_right(right)
-            right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line) if sheet.is_wide else NARROW)
-            if right is not None and not sheet.is_wide:  # the curves need its room
-                right.remove()
-                sns.despine(ax=ax)
-                right = None
+            right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line), sheet)
             if panel.legend:
                 width = int(ROW_LETTERS * sheet.share) // len(line)
                 handles, below = _handles(panel.legend, looks), {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
@@ -162,7 +158,7 @@ def is_fitted(panel: ChartPanel) -> bool:
 
 
 def _draw_panel(
-    ax: Axes, panel: ChartPanel, looks: dict[str, Look], exponent: int, shade: float, columns: int
+    ax: Axes, panel: ChartPanel, looks: dict[str, Look], exponent: int, shade: float, columns: int, sheet: Sheet
 ) -> Axis | None:
     """Draw a panel; return the right axis if there is one."""
     if panel.drawn_as == "points":
@@ -191,7 +187,7 @@ def _draw_panel(
             ax.plot(mark.at, factor * mark.height, "o", color=looks[mark.key]["color"], markersize=4, zorder=3)
     _draw_printed(ax, panel, factor)
     if is_fitted(panel):
-        return _fit(ax, panel, looks, factor, columns)
+        return _fit(ax, panel, looks, factor, columns, sheet)
     ax.set(xscale="log" if panel.x.log else "linear", xlim=panel.x.range)
     ax.set(yscale="log" if panel.y.log else "linear", ylim=panel.y.range)
     if panel.x.places:
@@ -271,15 +267,15 @@ def _draw_cells(ax: Axes, panel: ChartPanel) -> None:
 # --- Ranges -----------------------------------------------------------------------------------------------------------
 
 
-def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, columns: int) -> Axis | None:
-    """Set the ranges by the curves; return the right axis if values are summed over the training set."""
+def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, columns: int, sheet: Sheet) -> Axis | None:
+    """Set the ranges by the curves; return the right axis if values are summed, and the sheet has room for it."""
     curves = frame_of(panel, factor)
     heights = [factor * height.value for height in (*panel.lines, *panel.printed)]
     # What is never above 0 cannot be shown on a logarithmic axis.
     is_log = panel.y.log and bool((curves["mean"] > 0).any())
     limits = vertical_limits(curves, heights) if panel.rows else full_limits(without_start(curves), is_log, heights)
     _scale(ax, limits, "log" if is_log else "linear")
-    _scale_x(ax, panel, curves["x"], columns)
+    _scale_x(ax, panel, curves["x"], columns if sheet.is_wide else NARROW)
     for series in panel.series:
         if series.estimate_high:
             low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
@@ -287,8 +283,9 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
             ax.vlines(series.x, np.fmax(low, limits[0]), high, color=looks[series.key]["color"], **ESTIMATE)
     if panel.rows:
         _point_at_dives(ax, panel, curves, limits[0], looks)
-    sns.despine(ax=ax, right=not panel.rows)
-    if not panel.rows:
+    has_right = panel.rows is not None and sheet.is_wide
+    sns.despine(ax=ax, right=not has_right)
+    if not has_right:
         return None
     right = ax.secondary_yaxis("right", functions=(lambda total: total / factor, lambda mean: mean * factor))
     _set_ticks(right.yaxis)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.metrics import ERRORS, metric_of
+from rbmbench.base.metrics import ERRORS, NORMAL, SURELY, metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
@@ -17,9 +17,6 @@ from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
-NORMAL = 1.96
-SURELY = float(np.log(40))
-"""Nats above an annealed log-likelihood, below which the true one is in at least 97.5 of 100 cases."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 
 

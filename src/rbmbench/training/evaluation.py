@@ -213,8 +213,7 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
     if evaluate_every < least:
         raise SettingsError(
             f"evaluate_every: must be at least {least}, got {evaluate_every}: the likelihood of {visible} visible and "
-            f"{hidden} hidden units is "
-            f"estimated after the run, from snapshots, which would fill the memory"
+            f"{hidden} hidden units is estimated after the run, from snapshots, which would fill the memory"
         )
 
 
@@ -233,7 +232,7 @@ def held_out_rows(settings: RunSettings, given: Mapping[str, Any]) -> dict[str, 
         if given.get(part) is None or not len(given[part]):
             raise SettingsError(
                 f"{part}_likelihood: must be false, or the data set must have {part} rows, got {settings.data.name!r} "
-                f"without"
+                "without"
             )
     return {part: given[part] for part in settings.evaluated_parts}
 
@@ -259,7 +258,7 @@ class Curve:
         columns = self.columns()
         for metric in ("validation_log_likelihood", PSEUDO_SCORE):
             if len(values := columns["value"][columns["metric"] == metric]):
-                return values.reshape(len(np.unique(columns["iteration"])), -1).mean(axis=1)
+                return values.reshape(-1, len(np.unique(columns["trial"]))).mean(axis=1)
         return np.empty(0)
 
     def columns(self) -> dict[str, np.ndarray]:

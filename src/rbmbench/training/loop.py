@@ -169,7 +169,7 @@ class Loop:
     def _diagnostics(self) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics since the last evaluation, (trials,)."""
         means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
-        return {name: np.concatenate([means_of_shard[name] for means_of_shard in means]) for name in means[0]}
+        return _joined(means)
 
     def _spent(self) -> np.ndarray:
         iterations = self.iteration - self.evaluated

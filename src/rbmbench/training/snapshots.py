@@ -82,10 +82,7 @@ def annealed_curve(
     threads = positive_integer("threads", threads)
     visible = snapshots["snapshot_W"].shape[-2]
     data = training_rows(data, "training data", visible)
-    held_out = {
-        snapshots_at_once: binary_rows(rows, f"{snapshots_at_once} data", visible)
-        for snapshots_at_once, rows in (held_out or {}).items()
-    }
+    held_out = {name: binary_rows(rows, f"{name} data", visible) for name, rows in (held_out or {}).items()}
     checkpointer = checkpointer or Checkpointer()
     contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
@@ -102,13 +99,13 @@ def annealed_curve(
             budget = {"data": data} | settings.bracket.model_dump()
             estimate = partial(bracketed_log_partition, **estimate.keywords, **budget)
     while evaluation.done < len(evaluation.iterations):
-        snapshots_at_once, begun = evaluation.next(at_once=-(-threads // trials))
-        count = snapshots_at_once.W.shape[0]
+        models, begun = evaluation.next(at_once=-(-threads // trials))
+        count = models.W.shape[0]
         # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
         of_snapshots = first_snapshot + np.arange(evaluation.done, evaluation.done + count)[:, None]
         of_trials = np.arange(first_trial, first_trial + trials)
         log_z = estimate(
-            snapshots_at_once.like(arrays.empty(0)),
+            models.like(arrays.empty(0)),
             seed=settings.seed,
             base=base,
             keys=((of_snapshots + (of_trials << 16)) % 2**32).ravel(),
@@ -117,7 +114,7 @@ def annealed_curve(
             progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
-        metrics = rows.log_likelihoods(snapshots_at_once, log_z.log_partition) | {
+        metrics = rows.log_likelihoods(models, log_z.log_partition) | {
             "log_partition": log_z.log_partition,
             "log_partition_error": log_z.standard_error,
         }

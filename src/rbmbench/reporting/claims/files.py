@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, create_model, model_validator
 
@@ -71,7 +71,6 @@ class Each(Settings):
 Standing = Literal["published", "reading", "check", "ours"]
 VARIANT = "variant"
 """The class of verdicts from other settings than the published ones, whatever the class of their claims."""
-STANDINGS = (*get_args(Standing), VARIANT)
 
 
 class Claim(Each):
