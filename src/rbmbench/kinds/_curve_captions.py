@@ -30,7 +30,7 @@ from rbmbench.reporting.words import (
 if TYPE_CHECKING:
     from rbmbench.kinds.learning_curves import CurveResults, LearningCurvesSpec, PanelSpec
 
-FURTHER_LINES = ("dashed", "dotted")
+FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """What the lines of a panel's second and third metric are."""
 ESTIMATES = "thin bars: 95 % intervals of estimates"
 ANNEALING = "annealing."
@@ -94,12 +94,17 @@ def annealing_notes(certainty: pd.DataFrame) -> list[str]:
     """Return how sure log Z is, from `annealing_certainty`; nothing where exact."""
     if certainty.empty:
         return []
-    notes, tempered = [], certainty["share converged"].notna()
-    if len(annealed := certainty[~tempered]):
+    notes, tempered, bracketed = [], certainty["share converged"].notna(), certainty["widest interval"].notna()
+    if len(annealed := certainty[~tempered & ~bracketed]):
         error, share = annealed["largest standard error"].max(), annealed["least share of particles"].min()
         notes.append(
             f"log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
             f" least {100 * share:.2g} % of the particles."
+        )
+    if bracketed.any():
+        notes.append(
+            "log Z by annealed importance sampling in both directions: 95 % intervals at most"
+            f" {certainty['widest interval'].max():.2g} nats wide."
         )
     if tempered.any():
         error, share = certainty["largest standard error"][tempered].max(), certainty["share converged"].min()

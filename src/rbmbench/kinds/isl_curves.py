@@ -199,7 +199,7 @@ class SampleResults:
         return ChartPanel(
             name=panel.name,
             title=title,
-            heading=(f"{panel.name}: {title}",),
+            heading=(f"({panel.name}) {title}",),
             x=Axis(title="samples", log=True, range=(1, panel.samples_count)),
             y=Axis(
                 title="log-likelihood of the test set (nats per sample)",

@@ -18,7 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
 from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
@@ -40,9 +42,11 @@ from rbmbench.reporting.words import count
 MOST_IN_LEGEND = 6
 ROW_LETTERS = 104
 """What a row of panels or of the legend has room for, in letters; a line's sample takes as much as 9."""
-LETTERS = {1: 110, 2: 64, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
-"""Small letters, and those of a title, that fit above a panel, by the panels side by side."""
+"""Letters of a title that fit above a panel, by the panels side by side."""
+NOTE_WIDTH = {1: 0.86, 2: 0.41, 3: 0.27}
+"""Share of the sheet's width that notes above a panel have, by the panels side by side."""
+NOTE_SIZE = 6.8
 SHORT_LABEL, IMAGE_LABEL = 32, 10
 """Letters of a line of an axis label in a narrow figure, and beside an image."""
 NARROW = 3
@@ -359,11 +363,11 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
         ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
         return
     heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
-    lines = _wrapped(panel.notes, int(LETTERS[columns] * sheet.share))
+    lines = _fitting(panel.notes, 72 * NOTE_WIDTH[columns] * sheet.width)
     if len(lines) > (room := max(1, MOST_LINES - len(heading))):
         lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
-    small = {"va": "bottom", "fontsize": 6.8, "color": "0.3"}
+    small = {"va": "bottom", "fontsize": NOTE_SIZE, "color": "0.3"}
     note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
     # The title's padding keeps its place free; a long line must not make the panel narrow.
     note.set_in_layout(False)
@@ -371,6 +375,22 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
 
 def _wrapped(lines: Iterable[str], letters: int) -> list[str]:
     return [piece for line in lines for piece in wrap(line, letters, break_on_hyphens=False)]
+
+
+def _fitting(lines: Iterable[str], points: float) -> list[str]:
+    """Return notes in lines that are not wider than so many points; letters differ in width by a factor of four."""
+    font, pieces = FontProperties(size=NOTE_SIZE), []
+    for line in lines:
+        piece, *words = line.split(" ")
+        for word in words:
+            longer = f"{piece} {word}"
+            if text_to_path.get_text_width_height_descent(longer, font, False)[0] <= points:
+                piece = longer
+            else:
+                pieces.append(piece)
+                piece = word
+        pieces.append(piece)
+    return pieces
 
 
 def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:

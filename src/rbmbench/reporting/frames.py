@@ -222,17 +222,21 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     -------
     DataFrame
         Columns panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
-        and least share of particles (the effective sample size over the number of particles); of tempered chains share
-        converged (of the estimates). Others are NaN. No rows where log Z is exact.
+        and least share of particles (the effective sample size over the number of particles); of annealing in both
+        directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates).
+        Others are NaN. No rows where log Z is exact.
     """
-    columns = ["panel", "algorithm", "largest standard error"]
-    columns += ["particles", "temperatures", "least share of particles", "share converged"]
+    columns = ["panel", "algorithm", "largest standard error", "particles", "temperatures"]
+    columns += ["least share of particles", "widest interval", "share converged"]
     rows: list[dict[str, Any]] = []
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
         files, budget = runs[run.folder], dict(panel.annealing)
         error = files.trials("log_partition_error").max(axis=None)
-        if "particles" in budget:
+        if "log_partition_low" in set(files.curve["metric"]):
+            widths = files.trials("log_partition_high") - files.trials("log_partition_low")
+            budget["widest interval"] = widths.max(axis=None)
+        elif "particles" in budget:
             size = files.trials("annealing_effective_sample_size").min(axis=None)
             budget["least share of particles"] = size / budget["particles"]
         else:

@@ -128,8 +128,8 @@ def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
     assert first.get_color() == second.get_color()
     assert second.get_ydata()[-1] == pytest.approx(13 * rising(-3.0, trials=3)[:, -1].mean())
     labels = [text.get_text() for text in picture.legends[0].get_texts()]
-    assert labels == ["ucd", "dashed: reconstruction log-likelihood, no bound"]
-    assert "Dashed: reconstruction log-likelihood, no bound (nats)." in spec.caption(found)
+    assert labels == ["ucd", "thin, dashed: reconstruction log-likelihood, no bound"]
+    assert "Thin, dashed: reconstruction log-likelihood, no bound (nats)." in spec.caption(found)
 
 
 def test_an_axis_may_be_logarithmic(tmp_path):
@@ -186,12 +186,12 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     assert patterns == ["-", "--", "--"]  # what dashes of any kind are called
     assert [text.get_text() for text in picture.legends[0].get_texts()] == [
         "ucd",
-        "dashed: bound of the bias",
-        "dotted: older bound of the bias, where it is below 1",
+        "thin, dashed: bound of the bias",
+        "thin, dotted: older bound of the bias, where it is below 1",
     ]
     caption = spec.caption(found)
     assert "Panel a: largest bias of a parameter, at the evaluations." in caption
-    assert "Dotted: older bound of the bias, where it is below 1." in caption
+    assert "Thin, dotted: older bound of the bias, where it is below 1." in caption
     nowhere = spec_of(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
     picture = drawn(nowhere)
     assert len(picture.axes[0].get_lines()) == 2

@@ -200,6 +200,16 @@ def test_an_annealing_of_few_particles_is_named(tmp_path):
     assert doubts == {"a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"}
 
 
+def test_annealing_in_both_directions_is_judged_by_its_interval_and_not_by_its_particles(tmp_path):
+    ends = {"log_partition_low": 1.25, "log_partition_high": 4.0, "annealing_effective_sample_size": 2.0}
+    panel = {"curves": {"ucd": rising(-5.0)}, "effective_particles": {"ucd": ends}}
+    spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
+    assert annealing_doubts(frames.annealing_certainty(spec.panels, spec.read().runs)) == {}
+    caption = spec.caption(spec.read())
+    assert "annealed importance sampling in both directions: 95 % intervals at most 2.8 nats wide." in caption
+    assert "particles" not in caption
+
+
 def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), "test")
     assert frames.annealing_certainty(spec.panels, spec.read().runs).empty

@@ -35,6 +35,8 @@ class Series(Settings):
     mean: Numbers
     low: Numbers = ()
     high: Numbers = ()
+    estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
+    estimate_high: Numbers = ()
     singles: tuple[Numbers, ...] = Field(default=(), description="the first trials, at the panel's places")
     run: str = Field(default="", description="id of the run behind it")
     seconds: FiniteFloat | None = Field(

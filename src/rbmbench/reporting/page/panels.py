@@ -51,9 +51,10 @@ def _series(curve: Curve, x: np.ndarray, places: list[int]) -> Series:
     """Return a curve at some x, and its trials at some of them."""
     at = {value: place for place, value in enumerate(curve.x)}
     own = [at.get(value) for value in x]
-    values = {name: _at(getattr(curve, name), own) for name in ("mean", "low", "high") if getattr(curve, name)}
+    names = ("mean", "low", "high", "estimate_low", "estimate_high")
+    values = {name: _at(getattr(curve, name), own) for name in names if getattr(curve, name)}
     if values.get("low") == values["mean"] == values.get("high"):  # a single trial
-        values = {"mean": values["mean"]}
+        del values["low"], values["high"]
     singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
     named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps")}
     return Series(**named, **values, metric=curve.metric_title, singles=singles)

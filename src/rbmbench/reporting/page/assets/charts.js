@@ -192,14 +192,15 @@ function tell(u, card, panel, tip) {
     const places = placesOf(panel, card.shown, number);
     const own = nearest(u, places[2], place);
     const [low, high, mean] = places.map((line) => u.data[line][own]);
-    return { one, x: u.data[0][own], low, high, mean };
+    return { one, x: u.data[0][own], low, high, mean, bar: estimates(card, panel, one).find(({ x }) => x === u.data[0][own]) };
   });
   const shown = curves.filter(({ one, mean }) => mean != null && !hidden.has(one.key)).sort((a, b) => b.mean - a.mean);
-  const lines = shown.map(({ one, x, low, high, mean }) => {
+  const lines = shown.map(({ one, x, low, high, mean, bar }) => {
+    const interval = bar ? `, 95 % of the estimate: ${bar.low == null ? "below" : `${short(bar.low)} to`} ${short(bar.high)}` : "";
     const band = low == null ? "" : ` (${short(low)} to ${short(high)})`;
     const name = element("span", { style: `color: ${colourOf(one.key)}` }, "■ ");
     const at = x === u.data[0][place] ? "" : ` at ${short(x)}`;
-    return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${at}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
+    return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${interval}${at}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
   });
   tip.replaceChildren(element("b", {}, panel.ticks[u.data[0][place]] ?? `${xTitle(card, panel)} ${short(u.data[0][place])}`), ...lines);
   tip.hidden = false;
@@ -207,6 +208,36 @@ function tell(u, card, panel, tip) {
   tip.style.left = right ? "" : `${u.over.offsetLeft + u.cursor.left + 14}px`;
   tip.style.right = right ? `${u.root.clientWidth - u.over.offsetLeft - u.cursor.left + 14}px` : "";
   tip.style.top = `${u.over.offsetTop + 6}px`;
+}
+
+// Return the intervals of the estimates behind a curve, in the units of the axes; null for a lower end without bound.
+function estimates(card, panel, one) {
+  const [at, factor] = [abscissa(panel, one, card.shown), factorOf(panel, card.shown)];
+  const scaled = (value) => (value == null ? null : value * factor);
+  const ends = one.estimate_high.map((high, place) => ({ x: at(panel.x[place]), low: scaled(one.estimate_low[place]), high: scaled(high) }));
+  return ends.filter(({ x, high }) => x != null && high != null);
+}
+
+// Draw a thin bar for each estimate; without a lower end it ends at the axis.
+function drawEstimates(u, card, panel) {
+  const { left, top, width, height } = u.bbox;
+  u.ctx.save();
+  u.ctx.beginPath();
+  u.ctx.rect(left, top, width, height);
+  u.ctx.clip();
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.globalAlpha = 0.6;
+  for (const one of panel.series.filter(({ key }) => !hidden.has(key))) {
+    u.ctx.strokeStyle = colourOf(one.key);
+    for (const { x, low, high } of estimates(card, panel, one)) {
+      const across = u.valToPos(x, "x", true);
+      u.ctx.beginPath();
+      u.ctx.moveTo(across, low == null || (card.shown.logY && low <= 0) ? top + height : u.valToPos(low, "y", true));
+      u.ctx.lineTo(across, u.valToPos(high, "y", true));
+      u.ctx.stroke();
+    }
+  }
+  u.ctx.restore();
 }
 
 // Powers of ten, at most some seven of them; also twice and five times a power where there are few.
@@ -250,7 +281,7 @@ function draw(card, panel, box) {
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
-    hooks: { setCursor: [(u) => tell(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
+    hooks: { setCursor: [(u) => tell(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel), (u) => drawEstimates(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
   };
   const u = new uPlot(options, columns(panel, card.shown), box);
   u.root.append(tip);
