@@ -31,6 +31,8 @@ from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
+FEW = 5
+"""Trained models that are shown one by one, at most."""
 TITLE_WIDTH = 84  # letters of a line of a title
 MOST_PANELS = 4  # that have room beside each other
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
@@ -188,9 +190,12 @@ class SampleResults:
         title = f"{data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
         series, legend = [], []
         for sampler in panel.samplers:
-            trials = self.curves[self.curves["sampler"] == sampler.sampler].groupby("samples")["test"]
-            means = trials.agg(mean="mean", low="min", high="max", trials="size")
-            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT))
+            rows = self.curves[self.curves["sampler"] == sampler.sampler]
+            means = rows.groupby("samples")["test"].agg(mean="mean", low="min", high="max", trials="size")
+            models = rows.pivot(index="trial", columns="samples", values="test").to_numpy()
+            paths = tuple(charts.numbers(model, charts.DIGITS) for model in models) if 1 < len(models) <= FEW else ()
+            curve = charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT, paths=paths, singles=paths)
+            series.append(curve)
             options = self.options(sampler.sampler)
             label = f"{sampler.label} ({options})" if options else sampler.label
             legend.append(Entry(label=label, key=sampler.sampler, color=sampler.color, dash=sampler.dash))
@@ -304,9 +309,9 @@ class IslCurvesSpec(FigureSpec):
         return (
             "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
             " mixture of products of Bernoulli units around each of them, with the noise that suits the validation rows"
-            " best at that number of samples. Lines: mean over the trained models, bands: smallest to largest. In"
-            " brackets: the setting that covers the validation rows best after all samples. Dashed: the training rows"
-            " as samples. "
+            " best at that number of samples. Lines: mean over the trained models, bands: smallest to largest, thin"
+            f" dark lines: single models where there are at most {FEW}. In brackets: the setting that covers the"
+            " validation rows best after all samples. Dashed: the training rows as samples. "
         ) + " ".join(words)
 
     def evidence(self, results: list[SampleResults], name: str, **_: object) -> SampleCurve | None:

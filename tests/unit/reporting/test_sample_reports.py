@@ -47,7 +47,8 @@ def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
     spec = spec_of(tmp_path)
     picture = drawn(spec)
     (ax,) = picture.axes
-    gibbs, rates, line = ax.get_lines()
+    gibbs, *chains, rates, _, _, _, line = ax.get_lines()
+    np.testing.assert_allclose([chain.get_ydata() for chain in chains], GIBBS)
     np.testing.assert_allclose(gibbs.get_ydata(), np.mean(GIBBS, axis=0))
     np.testing.assert_allclose(rates.get_ydata(), np.mean(RATES, axis=0))
     assert set(line.get_ydata()) == {-20.0}
@@ -57,6 +58,15 @@ def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
     for name in ("one.png", "two.png"):
         style.save(drawn(spec), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+@pytest.mark.parametrize(("models", "lines"), [(1, 0), (5, 5), (6, 0)])
+def test_few_models_are_shown_one_by_one(tmp_path, models, lines):
+    tests = np.linspace(-40, -30, 4) - np.arange(models)[:, None]
+    spec = spec_of(tmp_path, values={"gibbs": tests})
+    (series,) = spec.chart(spec.read()).panels[0].series
+    assert len(series.paths) == len(series.singles) == lines
+    assert series.trials == models
 
 
 def test_the_caption_tells_the_ends_and_the_stand_in(tmp_path):
