@@ -23,6 +23,7 @@ from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
+from rbmbench.planning.chart import Chart
 from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.files import ClaimFile
@@ -30,6 +31,7 @@ from rbmbench.reporting.claims.verdict import Verdict
 from rbmbench.reporting.page.html import claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.page.reader import Folder
+from rbmbench.reporting.style import look_of
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -299,6 +301,20 @@ def test_page_shows_every_kind(layout, outputs, tmp_path):
         assert part in page
     assert page.count("How sure the biases are") == 1
     assert block(page).results[0].shown[-2].panels[0].x_title == "Gibbs steps"
+
+
+def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_path):
+    made(layout, coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2]))
+    report = block(written(layout))
+    (shown,) = (item for item in report.results[0].shown if item.key == "ucd_fig5")
+    chart = charts.read(Chart, layout.figure(shown.key, "json"))
+    histogram, met = shown.panels
+    assert histogram.stepped and met.stepped
+    for series, bars in zip(histogram.series, chart.panels[0].bars, strict=True):
+        assert series.mean == tuple(charts.numbers([*bars.heights, bars.heights[-1]], 5))
+    looks = {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in chart.legend.entries if entry.color}
+    assert looks
+    assert {key: report.looks[key].colour for key in looks} == {key: look["color"] for key, look in looks.items()}
 
 
 def test_missing_picture_is_one_line(layout, outputs):

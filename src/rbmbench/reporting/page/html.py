@@ -27,7 +27,7 @@ from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPR
 from rbmbench.reporting.page.model import Look, Paper, Report, Results, Shown, Speed
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
-from rbmbench.reporting.style import SOLID, styles
+from rbmbench.reporting.style import SOLID, look_of, styles
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
@@ -136,17 +136,19 @@ def _asset(name: str) -> str:
 
 
 def _looks(results: Iterable[Results]) -> dict[str, Look]:
-    """Return how each algorithm is drawn, the same in all figures of all folders."""
+    """Return how each algorithm is drawn, the same in all figures of all folders: as the first that chooses a look."""
     figures = [shown for of_folder in results for shown in of_folder.shown]
     keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
-    found = styles(sorted(keys | {image.key for shown in figures for image in shown.images}))
+    looks = styles(sorted(keys | {image.key for shown in figures for image in shown.images}))
+    own = [entry for shown in figures for entry in shown.own_looks if entry.key in looks]
+    looks |= {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in reversed(own)}
     return {
         key: Look(
             colour=look["color"],
             width=look["linewidth"],
             dash=() if look["linestyle"] == SOLID else tuple(look["linewidth"] * part for part in look["linestyle"][1]),
         )
-        for key, look in found.items()
+        for key, look in looks.items()
     }
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
-from rbmbench.planning.chart import Image, Line, Numbers, Printed, StepsPerIteration, TablePart, Words
+from rbmbench.planning.chart import Entry, Image, Line, Numbers, Printed, StepsPerIteration, TablePart, Words
 from rbmbench.reporting.claims.verdict import Answered
 
 VERSION = 3
@@ -55,6 +55,7 @@ class Panel(Settings):
     log_x: bool = False
     log_y: bool = False
     range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="of y; null: that of the curves")
+    stepped: bool = Field(default=False, description="whether a value holds from one x to the next")
     ticks: Words = Field(default=(), description="labels of the x 0, 1, ...; empty: numbers")
     rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
     epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
@@ -124,6 +125,8 @@ class Shown(Settings):
     panels: tuple[Panel, ...] = ()
     machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
     images: tuple[Image, ...] = ()
+    own_looks: tuple[Entry, ...] = Field(default=(), exclude=True)
+    """Entries of legends with a colour or a dash pattern of their own."""
     picture: Picture | None = Field(default=None, exclude=True)
     parts: tuple[TablePart, ...] = Field(default=(), exclude=True)
     notes: Words = Field(default=(), exclude=True)

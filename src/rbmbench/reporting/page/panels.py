@@ -6,7 +6,7 @@ Points are left out, never averaged: each that is left is a point of the chart, 
 
 import numpy as np
 
-from rbmbench.planning.chart import Axis, ChartPanel, Numbers
+from rbmbench.planning.chart import Axis, Bars, ChartPanel, Numbers
 from rbmbench.planning.chart import Series as Curve
 from rbmbench.reporting.charts import numbers
 from rbmbench.reporting.page.model import Panel, Series
@@ -20,14 +20,15 @@ DIGITS, DIGITS_OF_A_TRIAL = 5, 4
 
 def panel_of(chart: ChartPanel) -> Panel:
     """Return a panel of a chart as the page draws it."""
-    own = {curve.x for curve in chart.series}
+    curves = chart.series or tuple(_outline(bars, chart.x) for bars in chart.bars)
+    own = {curve.x for curve in curves}
     each = MOST_POINTS if len(own) == 1 else MOST_POINTS_OF_A_CURVE
     if len(own) > 1 and len(every := np.unique(np.concatenate([*own]))) <= MOST_POINTS:
         x = every
     else:
         x = np.unique(np.concatenate([_chosen(np.array(of_curve), chart.x, each) for of_curve in own]))
     places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
-    series = tuple(_series(curve, x, places) for curve in chart.series)
+    series = tuple(_series(curve, x, places) for curve in curves)
     return Panel(
         name=chart.name,
         title=chart.title,
@@ -36,6 +37,7 @@ def panel_of(chart: ChartPanel) -> Panel:
         log_x=chart.x.log,
         log_y=chart.y.log,
         range=chart.y.range,
+        stepped=chart.drawn_as == "steps" or not chart.series,
         ticks=chart.x.ticks,
         rows=chart.rows,
         epoch=chart.epoch,
@@ -45,6 +47,12 @@ def panel_of(chart: ChartPanel) -> Panel:
         printed=chart.printed,
         lines=chart.lines,
     )
+
+
+def _outline(bars: Bars, axis: Axis) -> Curve:
+    """Return the outline of a histogram, whose value holds from one x to the next."""
+    edges = tuple(max(edge, 1.0) for edge in bars.edges) if axis.log else bars.edges
+    return Curve(key=bars.key, label=bars.key, x=edges, mean=(*bars.heights, bars.heights[-1]))
 
 
 def _series(curve: Curve, x: np.ndarray, places: list[int]) -> Series:

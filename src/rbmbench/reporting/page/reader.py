@@ -196,10 +196,12 @@ class Folder:
         }
         if isinstance(item, Table):
             return Shown(**words, parts=item.parts, notes=item.notes)
+        entries = (*item.legend.entries, *(entry for panel in item.panels for entry in panel.legend))
         return Shown(
             **words,
             caption=item.caption,
-            panels=tuple(panel_of(panel) for panel in item.panels if panel.series),
+            panels=tuple(panel_of(panel) for panel in item.panels if panel.series or panel.bars),
+            own_looks=tuple(entry for entry in entries if entry.key and (entry.color or entry.dash)),
             machines=item.machines,
             images=item.images,
             picture=picture(self.layout.figure(key, "png")),

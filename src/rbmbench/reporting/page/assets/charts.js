@@ -158,7 +158,7 @@ function seriesOptions(card, panel) {
     if (part !== "mean") return edge;
     const metric = metricsOf(panel).indexOf(one.metric);
     const dash = metric > 0 ? FURTHER[metric] : look.dash;
-    return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
+    return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
   });
 }
 
