@@ -20,7 +20,7 @@ from scipy.stats import binom, norm
 from rbmbench import estimators
 from rbmbench.base.streams import RowKeys
 from rbmbench.kernels import kernels_for
-from rbmbench.model.gibbs import Buffers, hidden_mean
+from rbmbench.model.gibbs import Buffers, Population, hidden_mean
 from rbmbench.samplers._pairs import Pairs
 from rbmbench.samplers.coupled_gibbs import COUPLINGS as NAMES
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, Terms, stopping_times
@@ -33,6 +33,11 @@ M, N = 5, 3
 def holds(numbers, probability):
     """Return whether independent samples may come from ``probability``."""
     return total_variation(numbers, probability) < total_variation_bound(probability, np.size(numbers), ERROR_RATE)
+
+
+def begin(rbm, visible):
+    """Return visible states and their hidden means."""
+    return Population(visible, hidden_mean(rbm, visible, Buffers()))
 
 
 def one_step(rbm, h, h2, pairs, redraw_both):
@@ -78,7 +83,7 @@ def test_each_of_two_chains_stays_in_the_models_distribution(coupling, monkeypat
     monkeypatch.setattr(Pairs, "couple_visible", recording)
     ours = rbm.replicas.astype(np.float32)
     # As long as t < k all pairs are kept, also those that have met.
-    CoupledGibbs(coupling, k=17).run(ours, hidden_mean(ours, start, Buffers()), training_stream(1))
+    CoupledGibbs(coupling, k=17).run(ours, begin(ours, start), training_stream(1))
     for t in (1, 4, 16):
         for numbers in seen[t - 1]:
             assert holds(numbers, p_v)
@@ -103,6 +108,8 @@ def exact_difference(estimates, table):
         ("general", 2, False),
         ("rbm", 1, True),
         ("both_layers", 1, False),
+        ("from_start", 1, False),
+        ("from_start", 2, True),
     ],
 )
 def test_a_million_estimates_have_no_bias(coupling, k, antithetic):
@@ -127,12 +134,10 @@ def test_a_million_estimates_have_no_bias(coupling, k, antithetic):
     assert exact_difference(estimates("cd", k=1)[0], table).max() > 100
 
 
-def chance_to_meet_at_once(table, row):
-    """Return P(tau = 2): the overlap of p(v|h_1) and p(v|h_0), averaged over both hidden states."""
-    h_0 = table.hidden_given_visible[int(table.numbers_of(row))]
-    h_1 = table.visible_given_hidden @ table.hidden_given_visible  # given h_0
+def chance_to_meet_at_once(table, row, coupling):
+    """Return P(tau = 2): the overlap of p(v|h_1) and p(v|h'_0), averaged over both hidden states."""
     overlap = np.minimum(table.visible_given_hidden[:, None], table.visible_given_hidden[None]).sum(axis=-1)
-    return (h_0[:, None] * h_1 * overlap).sum()
+    return (first_pair(table, row[None], coupling) * overlap).sum()
 
 
 def may_be(count, number, chance):
@@ -148,7 +153,7 @@ def test_pairs_meet_at_once_as_often_as_enumerated(coupling):
     start[..., 1] = 1
     tau = stopping_times(rbm.replicas, start, coupling, 50, training_stream(1))
     assert tau.min() == 2
-    assert may_be((tau == 2).sum(), pairs, chance_to_meet_at_once(Enumerated.of(rbm), start[0, 0]))
+    assert may_be((tau == 2).sum(), pairs, chance_to_meet_at_once(Enumerated.of(rbm), start[0, 0], coupling))
 
 
 def from_common_uniforms(mean, other_mean, states):
@@ -198,15 +203,46 @@ def step_apart(table, coupling):
     return np.einsum("hgvw,vwab->hgab", visible, hidden)
 
 
-def first_pair(table, start):
-    """Return the law of (h_1, h_0) for the law ``start`` of h_0, (hidden states, hidden states)."""
-    return (table.visible_given_hidden @ table.hidden_given_visible).T * start
+def first_pair(table, rows, coupling):
+    """Return the law of (h_1, h'_0) of pairs that start at one of the rows, (hidden states, hidden states)."""
+    starts = table.hidden_given_visible[table.numbers_of(rows)]
+    if coupling != "from_start":
+        return (table.visible_given_hidden @ table.hidden_given_visible).T * starts.mean(axis=0)
+    laws = [
+        probability * hidden_step(table, p, start, coupling)
+        for start in starts
+        for probability, p in zip(start @ table.visible_given_hidden, table.hidden_given_visible, strict=True)
+    ]
+    return np.sum(laws, axis=0) / len(starts)
+
+
+def test_coupled_first_hidden_states_have_the_enumerated_law(monkeypatch):
+    rbm, pairs = random_rbm(M, N, scale=1.2, seed=5), 200_003
+    table, couple = Enumerated.of(rbm), Pairs.couple_hidden
+    start = np.zeros((1, pairs, M))
+    start[..., 1] = 1
+    drawn = []
+
+    def recording(self, *arguments):
+        *states, rejections = couple(self, *arguments)
+        drawn.append([state.astype(int) @ 2 ** np.arange(N)[::-1] for state in states])
+        return *states, rejections
+
+    monkeypatch.setattr(Pairs, "couple_hidden", recording)
+    stopping_times(rbm.replicas, start, "from_start", 2, training_stream(1))
+    (h_1, other_h_0), law = drawn[0], first_pair(table, start[0, :1], "from_start")
+    assert holds(h_1 * 2**N + other_h_0, law.ravel())
+    # Both margins are those of Gibbs chains, and no coupling has equal states more often.
+    p, h_0 = table.hidden_given_visible, table.hidden_given_visible[int(table.numbers_of(start[0, 0]))]
+    v_1 = h_0 @ table.visible_given_hidden
+    np.testing.assert_allclose(law.sum(axis=0), h_0)
+    np.testing.assert_allclose(law.sum(axis=1), v_1 @ p)
+    assert np.trace(law) == pytest.approx(v_1 @ np.minimum(p, h_0).sum(axis=1))
 
 
 def survival(table, row, coupling, longest):
     """Return P(tau > t) for t = 2 to ``longest``, enumerated over the hidden states of both chains."""
-    step = step_apart(table, coupling)
-    pair = first_pair(table, table.hidden_given_visible[int(table.numbers_of(row))])
+    step, pair = step_apart(table, coupling), first_pair(table, row[None], coupling)
     found = []
     for _ in range(2, longest + 1):
         pair = np.einsum("hg,hgab->ab", pair, step)
@@ -232,7 +268,7 @@ def test_forced_meetings_are_told_and_bias_the_estimate():
     estimate = estimators.create("ucd", max_steps=2).estimate(model, rows, {}, training_stream(runs))
     assert (estimate.diagnostics["stopping_time"] == 2).all()
     forced = estimate.diagnostics["forced_meetings"].sum() * chains
-    assert may_be(round(forced), runs * chains, 1 - chance_to_meet_at_once(Enumerated.of(rbm), rows[0, 0]))
+    assert may_be(round(forced), runs * chains, 1 - chance_to_meet_at_once(Enumerated.of(rbm), rows[0, 0], "rbm"))
     # Taken together at once, what is left is CD-1.
     cd = estimators.create("cd").estimate(model, rows, {}, training_stream(runs))
     difference = estimate.negative.b.mean(axis=0) - cd.negative.visible.mean(axis=(0, 1))
@@ -254,13 +290,13 @@ def moments_of_one_term(table, f, start, k):
     return law @ f, law @ (f**2).sum(axis=1)
 
 
-def moments_of_pairs(table, f, start, coupling):
+def moments_of_pairs(table, f, rows, coupling):
     """Return E F and E || F ||^2 for F of UCD with k = 1, enumerated over the hidden states of both chains.
 
     F = f(h_1) + R_1, with R_t = sum_{s > t} d_s, d_s = f(h_s) - f(h'_s) until the pair meets. With K the steps of pairs
     that stay apart,  E R = K (d + E R),  E || R ||^2 = K (|| d ||^2 + 2 d'E R + E || R ||^2)  for each pair of states.
     """
-    first = first_pair(table, start).ravel()
+    first = first_pair(table, rows, coupling).ravel()
     step = step_apart(table, coupling).reshape(len(first), -1)
     d = (f[:, None] - f[None]).reshape(len(first), -1)
     to_end = np.linalg.solve(np.eye(len(step)) - step, step)
@@ -295,7 +331,7 @@ def test_variances_of_the_second_term_are_the_enumerated_ones(name, options):
     start = table.hidden_given_visible[table.numbers_of(rows)].mean(axis=0)
     for part, f in papers_f(table).items():
         if options.get("max_steps", 0) is None:
-            mean, square = moments_of_pairs(table, f, start, options["coupling"])
+            mean, square = moments_of_pairs(table, f, rows, options["coupling"])
             np.testing.assert_allclose(mean, table.joint.sum(axis=0) @ f, rtol=1e-9)
         else:
             mean, square = moments_of_one_term(table, f, start, options.get("k", 1))
@@ -332,7 +368,7 @@ def test_the_terms_whose_variance_is_reported_have_no_bias(coupling, k):
     rows = np.zeros((runs, chains, M), np.float32)
     rows[:, :, 0] = 1
     options, whole = {"coupling": coupling, "k": k, "max_steps": None}, WholeTerms(table, runs, chains)
-    CoupledGibbs(**options).run(model, hidden_mean(model, rows, Buffers()), training_stream(runs), whole)
+    CoupledGibbs(**options).run(model, begin(model, rows), training_stream(runs), whole)
     off = np.abs(whole.F.mean(axis=(0, 1)) - table.joint.sum(axis=0) @ whole.f)
     # 5 standard errors in each of 23 parameters: an error rate of 23 * 5.7e-7 = 1.3e-5 (Bonferroni).
     assert (off < 5 * whole.F.std(axis=(0, 1)) / np.sqrt(runs * chains)).all()

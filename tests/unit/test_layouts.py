@@ -24,6 +24,7 @@ from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.certificate import certificate
 from rbmbench.model.enumeration import empirical_distribution
+from rbmbench.model.gibbs import Population
 from rbmbench.model.rbm import clipped_base_rate
 from rbmbench.model.trajectories import from_independent
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
@@ -156,8 +157,8 @@ def tempered(inputs):
 
 
 def coupled(inputs):
-    n = inputs.size[1]
-    return samplers.CoupledGibbs().run(inputs.rbm(R), inputs.states(R, 89, n), training_stream(R))
+    start = Population(*(inputs.states(R, 89, units) for units in inputs.size[:2]))
+    return samplers.CoupledGibbs("from_start").run(inputs.rbm(R), start, training_stream(R))
 
 
 def distances(inputs):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-Coupling = Literal["general", "rbm", "both_layers"]
+Coupling = Literal["general", "rbm", "both_layers", "from_start"]
 
 MOST_COUNT = 2**31 - 1  # what arrays and kernels can count with
 # Limits of numbers that the work or the memory of a single step grows with. They are far above useful values: what is

@@ -109,8 +109,8 @@ class UCD(Estimator):
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run pairs of chains until they meet, and add up their terms."""
-        start = chain_starts(positive, self.chains, stream, self.buffers).hidden
-        chains = start.shape[1]
+        start = chain_starts(positive, self.chains, stream, self.buffers)
+        chains = start.hidden.shape[1]
         self.sums.clear(rbm, chains)
         terms = TermRecord(self.sums, rbm, chains) if self.variance else self.sums
         met = self.coupled.run(rbm, start, stream, terms)

@@ -27,8 +27,14 @@ TITLES = {
     "general": "general coupling (Algorithm 1)",
     "rbm": "coupling for RBMs (Algorithm 3)",
     "both_layers": "coupling of both layers",
+    "from_start": "coupling of both layers from the start",
 }
-LOOKS = {"general": ("#D55E00", "solid"), "rbm": ("#008A64", "dashed"), "both_layers": ("#0072B2", "dotted")}
+LOOKS = {
+    "general": ("#D55E00", "solid"),
+    "rbm": ("#008A64", "dashed"),
+    "both_layers": ("#0072B2", "dotted"),
+    "from_start": ("#B3568A", "dash_dotted"),
+}
 """Colours and dash patterns."""
 BINS = 30
 EARLY = 10
@@ -51,7 +57,7 @@ class CouplingTimes(Kind):
         default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
     )
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
-        default=("general", "rbm"), description="couplings of the pairs: general (any model), rbm, both_layers"
+        default=("general", "rbm"), description="couplings of the pairs: general (any model), rbm, both_layers, from_start"
     )
 
     def names(self, paper: Paper) -> Iterator[str]:

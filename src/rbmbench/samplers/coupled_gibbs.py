@@ -9,8 +9,9 @@ random time tau on:
 
 Couplings: states that do not meet are independent in "general" (algorithm 1), and use common uniforms in "rbm"
 (algorithm 3); in both, chains meet only in visible half steps. "both_layers" couples the hidden half step like the
-visible one, and chains meet sooner; the authors' program (cdtau, src/mcmc.h) also couples the first hidden states,
-which no coupling here does. tau is at least 2.
+visible one, and chains meet sooner. "from_start" couples the first hidden states as well: h_1 ~ p(h|v_1) of xi, and a
+new state h'_0 ~ p(h|v_0) of eta, where the other couplings keep h'_0 = h_0; the authors' program (cdtau, src/mcmc.h)
+draws its pairs so. tau is at least 2.
 
 Pairs that have met are dropped. So replicas have different numbers of rows, which are ordered by replica, and products
 are computed replica by replica.
@@ -28,7 +29,7 @@ from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
 from rbmbench.kernels import contiguous
-from rbmbench.model.gibbs import Buffers, hidden_mean
+from rbmbench.model.gibbs import Buffers, Population, hidden_mean
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
@@ -85,7 +86,7 @@ class CoupledGibbs:
 
     Parameters
     ----------
-    coupling : {"rbm", "general", "both_layers"}
+    coupling : {"rbm", "general", "both_layers", "from_start"}
     k : int
         Steps before the first term, at least 1.
     max_steps : int or None
@@ -107,19 +108,20 @@ class CoupledGibbs:
             allowed = f"null, or an integer > k = {k}, at most {MOST_STEPS}"
             raise SettingsError(f"option 'max_steps': must be {allowed}, got {max_steps!r}")
         self.coupling, self.k, self.max_steps = coupling, k, max_steps
+        self._of_steps = "both_layers" if coupling == "from_start" else coupling
         self.antithetic = truth_value("antithetic", antithetic)
         self._buffers = Buffers()
 
     def run(
-        self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None, first_chain: int = 0
+        self, rbm: RBM, start: Population, stream: Stream, terms: Terms | None = None, first_chain: int = 0
     ) -> Meetings:
         """Run pairs of chains until all have met; ``terms`` receives the terms of the estimator.
 
-        The RBM has one leading axis of replicas; ``start_mean`` (replicas, chains, n) is p(h = 1 | v_0). One draw of
-        the stream is taken, and its branch is used. The random numbers of a chain depend on its number, counted from
-        ``first_chain``, so that chains may be run in parts.
+        The RBM has one leading axis of replicas; ``start`` is v_0, (replicas, chains, m), and p(h = 1 | v_0),
+        (replicas, chains, n). One draw of the stream is taken, and its branch is used. The random numbers of a chain
+        depend on its number, counted from ``first_chain``, so that chains may be run in parts.
         """
-        start_mean = contiguous(start_mean, rbm.W.dtype, rbm.W)
+        start_visible, start_mean = (contiguous(part, rbm.W.dtype, rbm.W) for part in start[:2])
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
@@ -127,10 +129,16 @@ class CoupledGibbs:
         hidden = pairs.sample(rows, start_mean.reshape(-1, n), pairs.draws.next(), "hidden")
         other = pairs.visible_activation(rows, hidden, "other activation")
         visible = pairs.sample_visible(rows, other)
-        mean = pairs.hidden_mean(rows, pairs.hidden_activation(rows, visible))
+        if self.coupling == "from_start":
+            start_visible = start_visible.reshape(-1, rbm.visible_units)
+            hidden, other_hidden, mean, _, rejections = self._hidden_half_step(pairs, rows, visible, start_visible)
+            tally.add(rows, rejections)
+            other = pairs.visible_activation(rows, other_hidden, "other activation")
+        else:
+            mean = pairs.hidden_mean(rows, pairs.hidden_activation(rows, visible))
+            hidden = pairs.sample(rows, mean, pairs.draws.next(), "hidden")
         if self.k == 1:
             terms.add(rows, visible, mean)
-        hidden = pairs.sample(rows, mean, pairs.draws.next(), "hidden")
         activation = pairs.visible_activation(rows, hidden, "activation")
         if self.k == 1:
             terms.add_states(rows, hidden, activation)
@@ -145,7 +153,7 @@ class CoupledGibbs:
             if not len(rows.replica):
                 return tally.meetings()
             if t > self.k and pairs.can_be_followed(terms.arrays):
-                steps, coupling = (t, self.max_steps), COUPLINGS.index(self.coupling)
+                steps, coupling = (t, self.max_steps), COUPLINGS.index(self._of_steps)
                 followed = pairs.follow(rows, visible, other_visible, *steps, coupling, terms.arrays)
                 return tally.ended(rows, *followed, self.max_steps)
             hidden, other_hidden, mean, other_mean, rejections = self._hidden_half_step(
@@ -167,7 +175,7 @@ class CoupledGibbs:
         """Return h and h', p(h|v) and p(h|v'), and the rejections; takes two draws for all couplings."""
         draw, other_draw = pairs.draws.next(), pairs.draws.next()
         activations = pairs.hidden_activations(rows, visible, other_visible)
-        if self.coupling == "both_layers":
+        if self._of_steps == "both_layers":
             *states, rejections = pairs.couple_hidden(rows, *activations, draw)
             return *states, *(pairs.hidden_mean(rows, part) for part in activations), rejections
         means = [pairs.hidden_mean(rows, part) for part in activations]
@@ -217,5 +225,6 @@ def stopping_times(
     """
     chains = CoupledGibbs(coupling, max_steps=longest)
     start_visible = binary_states(start_visible, "start", 3, rbm.visible_units)
-    start = hidden_mean(rbm, contiguous(start_visible, rbm.W.dtype, rbm.W), Buffers())
+    start_visible = contiguous(start_visible, rbm.W.dtype, rbm.W)
+    start = Population(start_visible, hidden_mean(rbm, start_visible, Buffers()))
     return chains.run(rbm, start, stream, first_chain=first_chain).stopping_time

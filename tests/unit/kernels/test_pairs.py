@@ -7,7 +7,7 @@ from core_helpers import repeated, two_mode_rbm
 
 from rbmbench import RBM
 from rbmbench.base.streams import Stream
-from rbmbench.model.gibbs import Buffers, hidden_mean
+from rbmbench.model.gibbs import Buffers, Population, hidden_mean
 from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import COUPLINGS, CoupledGibbs, Terms
 
@@ -40,7 +40,7 @@ def estimate(rbm, chains, trials=range(REPLICAS), by_hand=False):
     sums = TermSums()
     sums.clear(rbm, CHAINS)
     terms = Passed(sums) if by_hand else sums
-    met = chains.run(rbm, hidden_mean(rbm, start, Buffers()), Stream(5, trials), terms)
+    met = chains.run(rbm, Population(start, hidden_mean(rbm, start, Buffers())), Stream(5, trials), terms)
     return met, [part.copy() for part in sums.mean()]
 
 

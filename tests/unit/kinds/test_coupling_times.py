@@ -63,7 +63,7 @@ def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
     np.testing.assert_array_equal(np.concatenate(sampler["starts"], axis=1), one[1])
 
 
-@pytest.mark.parametrize("coupling", ["rbm", "general", "both_layers"])
+@pytest.mark.parametrize("coupling", ["rbm", "general", "both_layers", "from_start"])
 def test_chains_that_run_in_parts_meet_as_if_they_ran_together(monkeypatch, coupling):
     found = coupled_stopping_times(settings(coupling=coupling))
     assert len(set(found.tolist())) > 3
@@ -90,7 +90,7 @@ def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
 
 def test_wrong_settings_are_one_line(capsys):
     assert main(["job", "couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
-    assert "coupling: must be 'general', 'rbm' or 'both_layers', got 'maximal'" in capsys.readouterr().err
+    assert "coupling: must be 'general', 'rbm', 'both_layers' or 'from_start', got 'maximal'" in capsys.readouterr().err
 
 
 def chains(folder, times) -> str:

@@ -81,7 +81,7 @@ def content(found: list, folder) -> list[str]:
 
 CASES = [(truth, "exact"), (truth, "parallel_tempering")]
 CASES += [(estimate, name) for name in ("cd", "pcd", "fpcd", "ucd", "parallel_tempering")]
-CASES += [(couple, name) for name in ("rbm", "general", "both_layers")]
+CASES += [(couple, name) for name in ("rbm", "general", "both_layers", "from_start")]
 CASES += [(sample, name) for name in samplers.REGISTRY.names()]
 
 
