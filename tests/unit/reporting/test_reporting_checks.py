@@ -3,8 +3,10 @@
 
 import math
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from reporting_results import figure, numbers, rising, table
 from scipy import stats
@@ -104,6 +106,45 @@ def test_decline_of_a_curve_that_only_falls_is_infinite(tmp_path):
     found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
     assert found.low == math.inf
     assert verdict(found.low, found.high, 0.05, math.inf) == REPRODUCED
+
+
+def test_a_single_high_evaluation_is_no_maximum(tmp_path):
+    values = np.tile([-20.0] + [-10.0] * 20 + [-8.0] + [-10.0] * 19, (3, 1))
+    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    # The final value is the mean of two evaluations.
+    assert found.value == pytest.approx(1 / 11)
+
+
+def falls(mean, trials, repetitions):
+    """Yield measured falls of a mean curve in trials with noise within and between them, as shares of a rise of 1."""
+    generator, times = np.random.default_rng(5), np.linspace(0, 1, len(mean))
+    for _ in range(repetitions):
+        levels, slopes = generator.standard_normal((2, trials, 1))
+        noise = generator.standard_normal((trials, len(mean) + 4))
+        within = np.lib.stride_tricks.sliding_window_view(noise, 5, axis=1).sum(axis=-1) / np.sqrt(5)
+        values = mean + 0.02 * within + 0.05 * (levels * np.minimum(3 * times, 1) + slopes * times)
+        curves = pd.DataFrame(values, columns=100 * np.arange(len(mean)))
+        source = SimpleNamespace(trials=curves, mean=curves.mean(), late=times >= 0.95, errors=None, label="CD-1")
+        yield MEASUREMENTS["decline"](SimpleNamespace(of=lambda *_, _source=source, **__: _source), curve="cd_1")
+
+
+@pytest.mark.parametrize("trials", [3, 5, 10, 25])
+def test_falls_are_seen_and_not_seen_at_the_nominal_rates(trials):
+    times, repetitions = np.linspace(0, 1, 41), 200
+    rise = np.minimum(times / 0.2, 1.0)
+    # At an error rate of 2.5 % more than 15 of 200 have a chance of 5e-5.
+    most = 15
+    level = list(falls(rise, trials, repetitions))
+    assert sum(fall.low > 0.005 for fall in level) <= most
+    slope = np.clip((times - 0.5) / 0.5, 0, 1)
+    at_the_bound = 0.01 / np.mean(slope[times >= 0.95])
+    bounds = list(falls(rise - at_the_bound * slope, trials, repetitions))
+    assert sum(fall.low > 0.01 for fall in bounds) <= most
+    assert sum(fall.high < 0.01 for fall in bounds) <= most
+    # They are seen where they are large, and excluded where they are small.
+    assert sum(fall.low > 0.01 for fall in falls(rise - slope, trials, 20)) > 15
+    if trials == 25:
+        assert sum(fall.high < 0.05 for fall in level) > 100
 
 
 def test_gain_after_of_known_answer(tmp_path):

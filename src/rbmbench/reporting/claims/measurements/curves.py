@@ -7,6 +7,7 @@ nats. Curves are compared trial by trial; trials with a value that is not finite
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -240,14 +241,17 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
 def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
     """Measure the fall of a mean curve from its maximum to its final value; interval over the trials.
 
-    It is given as a share of the rise to the maximum.
+    It is given as a share of the rise to the maximum, the largest mean over as many evaluations as the final value has.
+    The maximum of noisy means is too large, so that the lower end of the interval is that of `_sure_fall`, if lower.
     """
     source = evidence.of(curve, metric=metric)
     title = metric_of(metric).title.removeprefix("mean ")
     what = f"fall of the mean {title} of {source.label} from its maximum to its end, share of its rise"
-    top = float(source.mean.max())
+    top = float(_windows(source.mean.to_numpy()[None], source.late).max())
     level = Level(top, float(source.mean.iloc[0]) - top)
-    return _of_curves([source], lambda means: _fallen(means[0], source.late), what, level=level)
+    fall = _of_curves([source], lambda means: _fallen(means[0], source.late), what, level=level)
+    trials = source.trials.loc[paired(source)].to_numpy()
+    return replace(fall, low=min(fall.low, _sure_fall(trials, source.late))) if len(trials) > 1 else fall
 
 
 @measures()
@@ -258,12 +262,32 @@ def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveNa
     return _of_curves([one, other], lambda means: _fallen(means[0], one.late) - _fallen(means[1], other.late), what)
 
 
+def _windows(curves: np.ndarray, late: np.ndarray) -> np.ndarray:
+    """Return the means of curves (..., evaluations) over windows as long as the final one, which is the last."""
+    return np.lib.stride_tricks.sliding_window_view(curves, int(late.sum()), axis=-1).mean(axis=-1)
+
+
 def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
     """Return how far mean curves (resamples, evaluations) end below their maximum, as a share of their rise to it."""
-    top = means.max(axis=1)
+    windows = _windows(means, late)
+    top = windows.max(axis=1)
     # A curve that only falls has no rise: its fall is an infinite share of it.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (top - means[:, late].mean(axis=1)) / (top - means[:, 0])
+        return (top - windows[:, -1]) / np.maximum(top - means[:, 0], 0)
+
+
+def _sure_fall(trials: np.ndarray, late: np.ndarray) -> float:
+    """Return the lower end of the fall of the mean of trials (trials, evaluations), at least 0.
+
+    Each trial falls from the window in which the mean of the others is largest: chosen without the trial, the window is
+    not larger in it by chance.
+    """
+    windows = _windows(trials, late)
+    at = (windows.sum(axis=0) - windows).argmax(axis=1)
+    top = np.take_along_axis(windows, at[:, None], axis=1)[:, 0]
+    parts = np.stack([top - windows[:, -1], top - trials[:, 0]], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return max(0.0, intervals.of_means(parts, lambda means: means[:, 0] / np.maximum(means[:, 1], 0))[1])
 
 
 @measures()
