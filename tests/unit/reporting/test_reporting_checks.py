@@ -15,7 +15,7 @@ from rbmbench.kinds import parse_spec
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.claims.verdict import REPRODUCED, verdict
+from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, REPRODUCED, verdict
 
 
 def evidence(tmp_path, curves, **more) -> Evidence:
@@ -262,6 +262,19 @@ def test_published_bias_at_its_floor_has_no_lower_bound(tmp_path):
     assert found.bounds == (-math.inf, pytest.approx(8e-8))
     assert verdict(found.low, found.high, *found.bounds) == REPRODUCED
     assert "at its floor" in found.what
+
+
+@pytest.mark.parametrize(("scale", "answer"), [(1.0, REPRODUCED), (30.0, NOT_REPRODUCED), (1 / 30, NOT_REPRODUCED)])
+def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, answer):
+    # Biases from a tenth to ten times the printed 0.02, the median of 25 at the printed one.
+    biases = 0.02 * scale * np.geomspace(0.1, 10, 25)
+    source = entries(tmp_path, {"r": {"cd_1": [numbers(2e-4, bias, 0.0) for bias in biases]}}, PRINTED)
+    found = MEASUREMENTS["typical_model"](source, entry="table1.r.cd_1", quantity="bias")
+    assert found.value == pytest.approx(0.02 * scale)
+    assert biases[0] < found.low < found.value < found.high < biases[-1]
+    low, high = np.quantile(biases, [0.05, 0.95])
+    assert found.bounds == pytest.approx((0.02 * 0.02 * scale / high, 0.02 * 0.02 * scale / low))
+    assert verdict(found.low, found.high, *found.bounds) == answer
 
 
 def test_peaks_of_known_answer(tmp_path):

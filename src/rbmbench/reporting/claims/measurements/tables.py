@@ -74,6 +74,7 @@ def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName)
 
 
 _LOW_HIGH = ("bias_low", "bias_high")
+_COLUMNS = {"bias": "bias_debiased", "variance": "variance"}
 
 
 @measures(POSITIVE, sets_range=True)
@@ -85,13 +86,7 @@ def order_of_magnitude(
     A published bias of at most three times its floor, the published variance over the number of estimates, cannot be
     told from zero; the range has no lower end then. The interval is over the models, or that of a single model.
     """
-    published = evidence.published(entry, quantity)
-    if published is None:
-        raise NotRun(f"no published {quantity} of {entry}")
-    try:
-        source = evidence.of(entry, "bias_variance")
-    except NotRun as reason:
-        raise NotRun(str(reason), published) from None
+    source, published = _entry_and_published(evidence, entry, quantity)
     lower, what = published / factor, f"{quantity} of {source.label}"
     if quantity == "bias":
         what = f"debiased bias of {source.label}, ground truth {source.ground_truth}"
@@ -103,6 +98,34 @@ def order_of_magnitude(
     return Measurement(*_entry_interval(source, quantity), what, (source,), bounds, published)
 
 
+@measures(POSITIVE, sets_range=True)
+def typical_model(
+    evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"]
+) -> Measurement:
+    """Measure the median over the trained models of a variance or a debiased bias, with its exact interval.
+
+    The claim holds where the published value is that of a usual model: between the 5 % and the 95 % quantile of the
+    models, as far above and below the median as they are here. The value must be far above its floor.
+    """
+    source, published = _entry_and_published(evidence, entry, quantity)
+    values = source.frame[_COLUMNS[quantity]]
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
+    what = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
+    bounds = published * median / high, published * median / low
+    return Measurement(*intervals.quantile(values, 0.5), what, (source,), bounds, published)
+
+
+def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Any, float]:
+    """Return an entry of a table, and the published value of a quantity of it."""
+    published = evidence.published(name, quantity)
+    if published is None:
+        raise NotRun(f"no published {quantity} of {name}")
+    try:
+        return evidence.of(name, "bias_variance"), published
+    except NotRun as reason:
+        raise NotRun(str(reason), published) from None
+
+
 def _estimates(entry: Any) -> int:
     """Return how many gradient estimates each model's numbers rest on."""
     return entry.budget["estimates"]
@@ -110,7 +133,7 @@ def _estimates(entry: Any) -> int:
 
 def _entry_interval(source: Any, quantity: str) -> tuple[float, float, float]:
     """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
-    column = {"bias": "bias_debiased"}.get(quantity, quantity)
+    column = _COLUMNS[quantity]
     if len(source.frame) > 1:
         return intervals.student(source.frame[column])
     single = source.frame.iloc[0]
