@@ -57,7 +57,8 @@ class CouplingTimes(Kind):
         default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
     )
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
-        default=("general", "rbm"), description="couplings of the pairs: general (any model), rbm, both_layers, from_start"
+        default=("general", "rbm"),
+        description="couplings of the pairs: general (any model), rbm, both_layers, from_start",
     )
 
     def names(self, paper: Paper) -> Iterator[str]:
