@@ -288,6 +288,20 @@ def test_peaks_of_known_answer(tmp_path):
     assert [MEASUREMENTS["peak_iteration"](there, curve=name).value for name in names.values()] == [100.0, 200.0]
 
 
+def test_a_curve_falls_behind_for_good(tmp_path):
+    there = evidence(
+        tmp_path,
+        {
+            "cd_1": np.tile([-20.0, -17.0, -12.0, -11.0, -13.0], (3, 1)),
+            "pop_cd_1": np.tile([-20.0, -14.0, -12.0, -10.0, -10.0], (3, 1)),
+        },
+    )
+    # At iteration 100 by 3 of a rise of 10, then level, then by 1 and by 3.
+    for share, iteration in ((0.05, 300.0), (0.2, 400.0), (0.5, math.inf)):
+        found = MEASUREMENTS["falls_behind"](there, curve="fig1.a.cd_1", against="fig1.a.pop_cd_1", share=share)
+        assert (found.value, found.low, found.high) == (iteration, iteration, iteration)
+
+
 def test_share_of_rising_evaluations(tmp_path):
     values = np.tile([-9.0, -8.0, -8.5, -7.0, -6.0], (3, 1))
     found = MEASUREMENTS["rising_share"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")

@@ -174,6 +174,24 @@ def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName =
     return _of_curves([source], lambda means: iterations[means[0].argmax(axis=1)], what, level=Level(along="x"))
 
 
+@measures(POSITIVE)
+def falls_behind(evidence: Evidence, *, curve: CurveName, against: CurveName, share: Share) -> Measurement:
+    """Measure the iteration from which a mean curve stays below another, infinity if it does not; interval over trials.
+
+    It counts as below by more than a share of the other's rise from the first to the last evaluation.
+    """
+    one, other, _ = pair(evidence, curve, against)
+    iterations = one.trials.columns.to_numpy(dtype=float)
+
+    def begins(means: list[np.ndarray]) -> np.ndarray:
+        behind = means[1] - means[0] > share * (means[1][:, -1:] - means[1][:, :1])
+        to_the_end = np.logical_and.accumulate(behind[:, ::-1], axis=1)[:, ::-1]
+        return first_reached(to_the_end, iterations, np.ones(len(behind)))
+
+    what = f"iteration from which {one.label} is more than {100 * share:g} % of the rise below {other.label}"
+    return _of_curves([one, other], begins, what, level=Level(along="x"))
+
+
 def _of_curves(
     sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
 ) -> Measurement:
