@@ -584,7 +584,8 @@ def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, mo
     options = "--results", tmp_path, "--out", tmp_path / "forecast.csv", "--target"
     assert asked(repository, *options, "paper_cd_bias_bound", "popcd_table1") == 0
     results = [line.split(",")[0] for line in (tmp_path / "forecast.csv").read_text().splitlines()]
-    assert results == ["result", "cd_bias_bound_fig1", "cd_bias_bound_fig2", "popcd_table1", "total"]
+    figures = ["cd_bias_bound_fig1", "cd_bias_bound_fig1_100_trials", "cd_bias_bound_fig2"]
+    assert results == ["result", *figures, "popcd_table1", "total"]
     assert asked(repository, *options, "popcd_tabel1") == 2
     assert capsys.readouterr().err.startswith(
         "rbmbench: error: unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; allowed: all, all_figures,"
