@@ -139,6 +139,7 @@ VARIANTS = {
     "init_4": (1.0, DASHED),
     "95": (DARKER, DASHED),
     "antithetic": (DARKER, DASHED),
+    "program": (1.0, SOLID),
     "both_layers": (1.0, DOTTED),
     "both_antithetic": (DARKER, DASH_DOTTED),
     "then_cd": (DARKER, LONG),
