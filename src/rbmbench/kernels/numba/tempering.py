@@ -18,7 +18,7 @@ from rbmbench.kernels import SMALL_PRODUCT, ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.intrinsics import LINE, WORD, add_changes, bits_on, lowest_bit
-from rbmbench.kernels.numba.products import add_one, multiply_rows, takes_tables
+from rbmbench.kernels.numba.products import add_one, multiply_rows
 from rbmbench.kernels.numba.random import fill_uniforms
 from rbmbench.kernels.numba.tables import aligned, pack_rows, words_of
 
@@ -41,11 +41,8 @@ ONES = np.ones(1, np.float32)
 
 
 @compiled(fastmath=FAST)
-def _project(way, library, visible, W, W_transposed, activation):
+def _project(visible, W_transposed, activation):
     """Write v W of all chains, four hidden units at a time; the last unit is repeated to fill up."""
-    if library:
-        multiply_rows(way, visible, W, activation)
-        return
     chains, n = activation.shape
     last = n - 1
     for j in range(0, n, 4):
@@ -73,11 +70,8 @@ def _add_rows(h, rows, a):
 
 
 @compiled()
-def _reconstruct(way, library, hidden, W_transposed, activation):
+def _reconstruct(hidden, W_transposed, activation):
     """Write W h of all chains, eight hidden units at a time, then one by one."""
-    if library:
-        multiply_rows(way, hidden, W_transposed, activation)
-        return
     chains, n = hidden.shape
     whole = n - n % 8
     activation[...] = 0
@@ -270,7 +264,7 @@ def _exchange(k, beta, u, visible, energy):
 
 
 @compiled()
-def _close(of_hidden, k, row, way, states, W, W_transposed, bias, beta, u, out):
+def _close(of_hidden, k, row, states, W, W_transposed, bias, beta, u, out):
     """Decide the open units in a row, of chain k of a set, by the float32 products.
 
     Return the sum of activations of those that are on, and the sum of the absolute values.
@@ -279,9 +273,9 @@ def _close(of_hidden, k, row, way, states, W, W_transposed, bias, beta, u, out):
     for j in range(len(bias)):
         if out[row, j] > 1:
             if of_hidden:
-                _project(way, False, states[row : row + 1], W, W_transposed[j : j + 1], unit)
+                _project(states[row : row + 1], W_transposed[j : j + 1], unit)
             else:
-                _reconstruct(way, False, states[row : row + 1], W[j].reshape((W.shape[1], 1)), unit)
+                _reconstruct(states[row : row + 1], W[j].reshape((W.shape[1], 1)), unit)
             state, of_unit = out[row, j : j + 1].reshape((1, 1)), np.empty(1, W.dtype)
             _sample(unit, bias[j : j + 1], beta[k : k + 1], u, k * len(bias) + j, state, of_unit)
             total, size = total + of_unit[0], size + abs(of_unit[0])
@@ -289,11 +283,11 @@ def _close(of_hidden, k, row, way, states, W, W_transposed, bias, beta, u, out):
 
 
 @compiled()
-def _energy(k, row, way, hidden, W_transposed, b, c, beta, u):
+def _energy(k, row, hidden, W_transposed, b, c, beta, u):
     """Return the energy of the states in a row, drawn as those of chain k of a set, by the float32 products."""
     visible, activation = np.empty((1, len(b)), b.dtype), np.empty((1, len(b)), b.dtype)
     energy, of_row = np.empty(1, b.dtype), hidden[row : row + 1]
-    _reconstruct(way, False, of_row, W_transposed, activation)
+    _reconstruct(of_row, W_transposed, activation)
     _sample(activation, b, beta[k : k + 1], u, k * len(b), visible, energy)
     _set_energies(of_row, c, energy)
     return energy[0]
@@ -312,7 +306,10 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
     for sweep in range(samples.shape[1]):
         draw = number + np.uint64(sweep)
         if near is None:  # decided when this is compiled, like all of these
-            _project(way, library[0], v, W, W_transposed, to_hidden)
+            if library[0]:
+                multiply_rows(way, v, W, to_hidden)
+            else:
+                _project(v, W_transposed, to_hidden)
         else:
             _add_all_changes(v, at, beta, near[0], to_hidden)
         for s in range(sets):
@@ -324,9 +321,12 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
                 drawn = hidden[of_set], energy, error, is_open
                 _sample_near(to_hidden[of_set], c, near[0].totals, near[0].on[of_set], beta, u[start:], *drawn)
                 for k in np.flatnonzero(is_open):
-                    _close(True, k, s * chains + k, way, v, W, W_transposed, c, beta, u[start:], hidden)
+                    _close(True, k, s * chains + k, v, W, W_transposed, c, beta, u[start:], hidden)
         if near is None:
-            _reconstruct(way, library[1], hidden, W_transposed, to_visible)
+            if library[1]:
+                multiply_rows(way, hidden, W_transposed, to_visible)
+            else:
+                _reconstruct(hidden, W_transposed, to_visible)
         else:
             _add_all_changes(hidden, at, ONES, near[1], to_visible)
         for s in range(sets):
@@ -342,7 +342,7 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
                     origin[k] = k
                     if is_open[k]:
                         row = s * chains + k
-                        total, size = _close(False, k, row, way, hidden, W, W_transposed, b, beta, u[start:], v)
+                        total, size = _close(False, k, row, hidden, W, W_transposed, b, beta, u[start:], v)
                         energy[k] += total
                         error[k] += 2 * UNIT * m * size
                     error[k] += 2 * UNIT * (on[k] + 2) * (abs(energy[k]) + size_of_c)
@@ -352,9 +352,7 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
                     if near is not None:
                         for chain in range(k, k if _is_decided(k, beta, of_swaps, energy, error) else k + 2):
                             row, error[chain] = s * chains + origin[chain], 0
-                            energy[chain] = _energy(
-                                origin[chain], row, way, hidden, W_transposed, b, c, beta, u[start:]
-                            )
+                            energy[chain] = _energy(origin[chain], row, hidden, W_transposed, b, c, beta, u[start:])
                     if _exchange(k, beta, of_swaps, v[of_set], energy) and near is not None:
                         row = s * chains + k
                         at[row], at[row + 1] = at[row + 1], at[row]
@@ -364,32 +362,23 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
 
 
 @compiled()
-def _tempered_sweeps(way, rounds, W, b, c, beta, seed, trials, number, purpose, visible, samples):
-    _, sets, chains, m = visible.shape
-    n, rows, small = W.shape[2], sets * chains, sets * chains * W[0].size < SMALL
-    library = small or takes_tables(way, rows, m, n), small or takes_tables(way, rows, n, m)
-    for r in range(len(W)):
-        W_transposed, narrow = W[r].T.copy(), False
-        key = seed, trials[r], number, purpose
-        if rounds is not None:
-            near = _fixed(W[r], c[r], rows), _fixed(W_transposed, b[r], rows)
-            narrow = max(_width(m) * near[0].totals.max(), _width(n) * near[1].totals.max()) <= WIDEST
-            if narrow:
-                _sweeps(way, library, near, W[r], W_transposed, b[r], c[r], beta, key, visible[r], samples[r])
-        if not narrow:
-            _sweeps(way, library, None, W[r], W_transposed, b[r], c[r], beta, key, visible[r], samples[r])
-
-
-def _takes_rounding(way, visible, W, sweeps):
-    """Return whether few chains make so many sweeps that rounding the weights pays."""
-    rows, (m, n) = visible.shape[1] * visible.shape[2], W.shape[1:]
-    tables = takes_tables(way, rows, m, n) or takes_tables(way, rows, n, m)
-    pays = sweeps >= LEAST_SWEEPS and m * n >= LEAST_MATRIX and rows * m * n >= SMALL
-    return pays and not tables and W.dtype == np.float32
+def _rounded(W, W_transposed, b, c, chains):
+    """Return the `Fixed` forms of both half steps, and whether distances of activations are small enough."""
+    near = _fixed(W, c, chains), _fixed(W_transposed, b, chains)
+    widths = _width(len(b)) * near[0].totals.max(), _width(len(c)) * near[1].totals.max()
+    return near, max(*widths) <= WIDEST
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
-    beta, way = np.asarray(inverse_temperatures, W.dtype), ways.number()
-    rounds = _takes_rounding(way, visible, W, samples.shape[2]) or None
-    of_draw = draw.seed, draw.trials, draw.number, draw.purpose
-    _tempered_sweeps(way, rounds, W, b, c, beta, *of_draw, visible, samples)
+    (_, sets, chains, m), n = visible.shape, W.shape[2]
+    beta, way, size = np.asarray(inverse_temperatures, W.dtype), ways.number(), sets * chains * m * n
+    tables = [ways.takes_tables(way, sets * chains, *shape) for shape in ((m, n), (n, m))]
+    library = size < SMALL or tables[0], size < SMALL or tables[1]
+    # Rounding pays where few chains make many sweeps.
+    rounds = W.dtype == np.float32 and samples.shape[2] >= LEAST_SWEEPS and m * n >= LEAST_MATRIX and not any(library)
+    # Not compiled: a compiled loop would take seconds more to compile, all of what it calls being optimised again.
+    for r, trial in enumerate(draw.trials):
+        W_transposed, key = W[r].T.copy(), (draw.seed, trial, draw.number, draw.purpose)
+        near, narrow = _rounded(W[r], W_transposed, b[r], c[r], sets * chains) if rounds else (None, False)
+        near = near if narrow else None
+        _sweeps(way, library, near, W[r], W_transposed, b[r], c[r], beta, key, visible[r], samples[r])
