@@ -16,6 +16,7 @@ import argparse  # noqa: E402
 import json  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
+from time import perf_counter, process_time  # noqa: E402
 
 EVERY_ROUND = 10**6
 
@@ -76,6 +77,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks"), metavar="FOLDER")
     parser.add_argument("--only", nargs="+", metavar="GROUP", help="measure these groups only")
     parser.add_argument("--rounds", type=int, default=EVERY_ROUND, metavar="N", help="at most so many rounds each")
+    parser.add_argument("--processor-time", action="store_true", help="for a machine with other load; not for a GPU")
     parser.add_argument("--log", type=Path, metavar="FILE", help="file that gets a copy of all messages")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--without-numba", action="store_true", help=argparse.SUPPRESS)
@@ -96,7 +98,7 @@ def main() -> None:
 
     with Output() as output:
         output.log_to(arguments.log)
-        clock = Clock(arguments.rounds)
+        clock = Clock(arguments.rounds, process_time if arguments.processor_time else perf_counter)
         write([one for name in arguments.only or known for one in known[name](clock)], arguments.out)
 
 

@@ -9,7 +9,7 @@ from rbmbench import samplers
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model.rbm import initial_rbm
-from rbmbench.training.timing import made_data
+from rbmbench.training.timing import made_data, training_step
 from timing import DENSE, FLOOR, OTHER, Clock, line
 
 __all__ = ["indirect_likelihoods", "samples", "tempered_sweeps"]
@@ -18,24 +18,26 @@ SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
 TEMPERED_SIZES, TEMPERATURES = ((784, 16), (784, 500)), 10
 COUNT = 10  # few, so that some calls are not disturbed by other load
+SWEEPS = 200  # of tempered chains; an estimate takes as many as the mini-batch has rows
+BATCH = 500
 # About one unit in five is on, as in models of digits.
 LOGITS = -1.4, -1.4
 
 
-def drawing(name: str, visible: int, hidden: int, chains: int, **options) -> Callable[[], None]:
-    """Return a function that draws `COUNT` samples of each chain of a random model."""
+def drawing(name: str, visible: int, hidden: int, chains: int, count: int = COUNT, **options) -> Callable[[], None]:
+    """Return a function that draws samples of each chain of a random model."""
     rbm, stream = (
         initial_rbm(visible, hidden, Stream(0, [0]), kind="normal", width=0.05),
         Stream(1, [0], Purpose.SAMPLES),
     )
     sampler = samplers.create(name, **options)
     state = sampler.start(rbm, made_data(1000, visible), chains, stream)
-    out = np.empty((1, chains, COUNT, visible), np.uint8)
+    out = np.empty((1, chains, count, visible), np.uint8)
 
     def draw():
         sampler.draw(rbm, state, stream, out)
 
-    draw.steps = COUNT
+    draw.steps = count
     return draw
 
 
@@ -51,17 +53,21 @@ def samples(clock: Clock) -> list[dict]:
 
 
 def tempered_sweeps(clock: Clock) -> list[dict]:
-    """Compare sweeps of one set of tempered chains with their two matrix products."""
+    """Compare sweeps of one set of tempered chains with their two matrix products, and with a CD-1 step."""
     lines = []
     for visible, hidden in TEMPERED_SIZES:
-        sweeps = drawing("parallel_tempering", visible, hidden, 1, temperatures=TEMPERATURES)
+        sweeps = drawing("parallel_tempering", visible, hidden, 1, SWEEPS, temperatures=TEMPERATURES)
         W = np.random.default_rng(2).normal(0, 0.05, (visible, hidden)).astype(np.float32)
         rows, states = made_data(TEMPERATURES, visible), made_data(TEMPERATURES, hidden)
         rows, states = rows.astype(np.float32), states.astype(np.float32)
         transposed = np.ascontiguousarray(W.T)
-        ours, floor = clock.best(sweeps, lambda r=rows, s=states, W=W, T=transposed: (r @ W, s @ T), rounds=500)
+        step = training_step(visible, hidden, BATCH, "cd", {"k": 1})
+        floors = lambda r=rows, s=states, W=W, T=transposed: (r @ W, s @ T), step
+        ours, floor, of_step = clock.best(sweeps, *floors, rounds=200)
         what = f"PT sweep of {TEMPERATURES} chains, {visible}x{hidden}"
         lines.append(line(what, ours, "its two matrix products", FLOOR, floor))
+        of_row = f"{BATCH} sweeps, {visible}x{hidden}, for one temperature"
+        lines.append(line(of_row, ours * BATCH / TEMPERATURES, f"CD-1 step, batch {BATCH}", OTHER, of_step))
     return lines
 
 

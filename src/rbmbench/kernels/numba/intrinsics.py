@@ -107,6 +107,29 @@ def add_looked_up(typing_context, like, sums, out, tables, word, groups, lines):
 
 
 @intrinsic
+def add_changes(typing_context, like, sums, rows, offsets, on, count):
+    """Add rows of two lines to sums, those at the first ``on`` of ``count`` offsets, and subtract those at the others.
+
+    Sums, rows and offsets, int32, are addresses; sums and rows are aligned to lines.
+    """
+
+    def generate(context, builder, signature, arguments):
+        _, sums, rows, offsets, on, count = arguments
+        (vector, _), number = _vector(like, 2), ir.IntType(32)
+        total = cgutils.alloca_once_value(builder, builder.load(_at(builder, sums, 0, vector), align=LINE))
+        for first, last, change in ((INT64(0), on, builder.add), (on, count, builder.sub)):
+            with cgutils.for_range_slice(builder, first, last, INT64(1)) as (index, _):
+                place = builder.add(offsets, builder.mul(index, INT64(number.width // 8)))
+                offset = builder.zext(builder.load(_at(builder, place, 0, number), align=4), INT64)
+                row = builder.load(_at(builder, builder.add(rows, offset), 0, vector), align=LINE)
+                builder.store(change(builder.load(total), row), total)
+        builder.store(builder.load(total), _at(builder, sums, 0, vector), align=LINE)
+        return context.get_dummy_value()
+
+    return types.void(like, sums, rows, offsets, on, count), generate
+
+
+@intrinsic
 def prefetch_lines(typing_context, address, lines, written):
     """Fetch lines: to the first-level cache if they will be ``written`` (1), to the second-level cache if read (0)."""
     if not _literal(lines, written):
