@@ -309,7 +309,8 @@ def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_pa
     (shown,) = (item for item in report.results[0].shown if item.key == "ucd_fig5")
     chart = charts.read(Chart, layout.figure(shown.key, "json"))
     histogram, met = shown.panels
-    assert histogram.stepped and met.stepped
+    assert histogram.stepped
+    assert met.stepped
     for series, bars in zip(histogram.series, chart.panels[0].bars, strict=True):
         assert series.mean == tuple(charts.numbers([*bars.heights, bars.heights[-1]], 5))
     looks = {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in chart.legend.entries if entry.color}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import pandas as pd
 from pydantic import ConfigDict, Field
@@ -120,10 +120,8 @@ class Verdict(Settings):
         """Return the record with the words and the range of a claim that was changed since; the number stays."""
         published = self.published if claim.published is None else claim.published
         update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
-        if self.reason != NOT_RUN and (bounds := claim.bounds(published, (self.above, self.below))) != (
-            self.above,
-            self.below,
-        ):
+        before = self.above, self.below
+        if self.reason != NOT_RUN and (bounds := claim.bounds(published, before)) != before:
             regions = tuple(region.model_copy(update={"above": None, "below": None}) for region in self.regions)
             update |= {"above": bounds[0], "below": bounds[1], "regions": regions}
         return self.model_copy(update=update).decided()
@@ -143,14 +141,11 @@ class Verdict(Settings):
         parts.append(_plain(reductions((one for one in self.differences if one not in named), titled=False)))
         return "; ".join(filter(None, [*parts, *self.remarks]))
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the columns of claims.csv."""
-        values = self.model_dump(
-            by_alias=True, exclude={"what", "possible", "remarks", "regions", "missing", "differences"}
-        )
-        values |= {"note": self.note, "judged": self.judged}
-        values |= {"missing": "; ".join(self.lacks)}
-        return values | {"differences": _plain(phrases(self.differences))}
+        words = {"missing": "; ".join(self.lacks), "differences": _plain(phrases(self.differences))}
+        values = self.model_dump(by_alias=True, exclude={"what", "possible", "remarks", "regions", *words})
+        return values | words | {"note": self.note, "judged": self.judged}
 
 
 COLUMNS = [
@@ -197,10 +192,8 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
 def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
     """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, which has answers, too."""
     file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
-    write_json(
-        Path(path).with_suffix(".json"),
-        file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"version": 1},
-    )
+    values = file.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    write_json(Path(path).with_suffix(".json"), values | {"version": 1})
     write_csv(table(file.verdicts), path)
 
 

@@ -174,7 +174,7 @@ def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName =
 
 
 def _of_curves(
-    sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
+    sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: object
 ) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
