@@ -62,25 +62,33 @@ class Missing(Settings):
         return f"{self.value:g} {self.setting}, needs {self.needed:g}"
 
 
-class Verdict(Settings):
-    """A claim, the number that was measured for it, and the verdict."""
+class Measured(Settings):
+    """A claim, and the number that was measured for it."""
 
-    model_config = ConfigDict(populate_by_name=True, ser_json_inf_nan="strings")
+    model_config = ConfigDict(populate_by_name=True)
 
     claim: str
     paper: str
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    published: str | float | None = None
     what: str = Field(description="what was measured, or why nothing was")
     measured: float | None = Field(default=None, description="null: not run, or no number")
     low: float | None = None
     high: float | None = None
-    above: float | None = Field(default=None, description="lower end of the accepted range; null: not run")
+    above: float | None = Field(default=None, description="lower end of the accepted range; null: none, or not run")
     below: float | None = None
-    possible: tuple[float, float] = Field(default=(-math.inf, math.inf), description="values that the number can have")
     fails: str = Field(default="", description="see `power`")
+    shown: str = Field(default="", description="key of the figure or table that the claim is about")
+
+
+class Verdict(Measured):
+    """A claim, the number that was measured for it, and the verdict."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    published: str | float | None = None
+    possible: tuple[float, float] = Field(default=(-math.inf, math.inf), description="values that the number can have")
     verdict: Literal["reproduced", "not reproduced", "inconclusive at this scale"] = INCONCLUSIVE
     reason: Literal["", "not run", "lacks", "no interval", "boundary"] = Field(
         default="", description="why it is inconclusive"
@@ -88,7 +96,6 @@ class Verdict(Settings):
     missing: tuple[Missing, ...] = ()
     differences: tuple[Difference, ...] = Field(default=(), description="of the results from the published settings")
     remarks: tuple[str, ...] = Field(default=(), description="trials that are left out, and other remarks")
-    shown: str = Field(default="", description="key of the figure or table that the claim is about")
     regions: tuple[Region, ...] = Field(default=(), description="where it is measured in that figure")
 
     @property

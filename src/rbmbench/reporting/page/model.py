@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import CurveValues, Entry, Image, Line, Printed, TablePart, Words
-from rbmbench.reporting.claims.verdict import Answered, Region
+from rbmbench.reporting.claims.verdict import Answered, Measured, Region
 
 VERSION = 3
 
@@ -53,26 +53,13 @@ class Mark(Region):
     metric: str = Field(default="", exclude=True)
 
 
-class Claim(Settings):
-    """A claim with its verdict: the columns of claims.csv, infinite bounds and missing numbers as null."""
+class Claim(Measured):
+    """A claim with its verdict, infinite bounds and missing numbers as null."""
 
-    claim: str
-    paper: str
-    standing: Literal["published", "reading", "check", "ours", "variant"]
-    where: str
-    text: str
     published: str
-    measured: FiniteFloat | None
-    low: FiniteFloat | None
-    high: FiniteFloat | None
-    above: FiniteFloat | None
-    below: FiniteFloat | None
-    fails: str
     verdict: str
     note: str
-    what: str = Field(default="", description="what was measured")
     judged: bool = Field(default=True, description="whether the scale has what the claim needs")
-    shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
     marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 
 

@@ -32,6 +32,7 @@ from rbmbench.reporting.claims.verdict import (
     NOT_RUN,
     NUMBERS,
     Answered,
+    Measured,
     Verdict,
     read_verdicts,
 )
@@ -151,15 +152,14 @@ class Folder:
         return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing")
-        numbers = {name: getattr(record, name) for name in NUMBERS}
+        values = {name: getattr(record, name) for name in Measured.model_fields}
+        values |= {name: None for name in NUMBERS if values[name] is None or math.isinf(values[name])}
         return Claim(
-            **{name: getattr(record, name) for name in words},
-            **{name: None if value is None or math.isinf(value) else value for name, value in numbers.items()},
+            **values | {"shown": item.key if item else ""},
+            note=record.note,
             published=f"{printed:g}" if isinstance(printed := record.published, float) else printed or "",
             verdict=record.verdict if self.judges else INCONCLUSIVE,
             judged=self.judges and record.judged,
-            shown=item.key if item else "",
             marks=tuple(_marks(record, item)) if isinstance(item, Chart) else (),
         )
 
