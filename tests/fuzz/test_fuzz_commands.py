@@ -27,7 +27,7 @@ from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
 from rbmbench.jobs import couple, fingerprints
 from rbmbench.kinds import parse_spec
-from rbmbench.planning import forecast as forecasts
+from rbmbench.planning.forecast import records
 from rbmbench.reporting import charts
 from rbmbench.reporting.page import notebooks
 from rbmbench.reporting.text_tables import write_csv
@@ -330,7 +330,7 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(notebooks, "_page", lambda _: "")
     monkeypatch.setattr(fitting, "write_run_page", lambda *_: None)
     monkeypatch.setattr(doctor, "self_test", lambda: ())
-    monkeypatch.setattr(forecasts, "calibration_records", list)
+    monkeypatch.setattr(records, "calibration_records", list)
     monkeypatch.setattr(couple, "meeting_steps", lambda _: 7.0)
     with writes_only_below(tmp_path_factory.getbasetemp()):
         yield

@@ -236,7 +236,7 @@ def test_specs(folder, shown):
     @given(edited(shown))
     def holds(values):
         write_json(folder / "spec.json", values)
-        for read in (specs.read_spec, specs.read_values, specs.read_specs):
+        for read in (specs.read_spec, specs.read_specs):
             read_or_refused("specs/*.json", lambda: read(folder / "spec.json"), "spec.json")  # noqa: B023
 
     holds()

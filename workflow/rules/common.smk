@@ -24,8 +24,7 @@ from rbmbench.io.results import check_writable, date_back
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.bundles import bundles_of
-from rbmbench.planning.forecast import priorities, requests
-from rbmbench.planning.forecast.jobs import LEAST_MINUTES, jobs_of
+from rbmbench.planning.forecast.jobs import LEAST_MINUTES, jobs_of, priorities, request
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
 
@@ -39,10 +38,10 @@ def checked_plan():
         fetch_papers(config.get("papers") or ())
         configuration = load([CONFIG, *OVERLAYS], config)
         claim_files.check(Path(CONFIG).parent / "claims", configuration)
-        found = plan(configuration)
-        for folder in (found.layout.root, *Path(found.layout.root).glob("*/")):
+        planned = plan(configuration)
+        for folder in (planned.layout.root, *Path(planned.layout.root).glob("*/")):
             check_writable(folder)
-        return configuration, found
+        return configuration, planned
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -154,7 +153,7 @@ def counted():
 @cache
 def requested():
     """Return what every job asks for, by its id."""
-    return requests(counted())
+    return {name: request(job.work) for name, job in counted().items()}
 
 
 def request_of(name):

@@ -52,14 +52,15 @@ AnnealingStepCount = Annotated[int, Field(ge=1, le=MOST_ANNEALING_STEPS, strict=
 PointCount = Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)]
 
 
-def _no_truth_value(value: object) -> object:
-    if isinstance(value, bool):  # pydantic would convert it to 1 or 0
+def no_truth_value(value: object) -> object:
+    """Return a value; `ValueError` for True and False, which pydantic would convert to 1 and 0."""
+    if isinstance(value, bool):
         raise ValueError("must be a number")
     return value
 
 
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_truth_value)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True), BeforeValidator(_no_truth_value)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True), BeforeValidator(no_truth_value)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 

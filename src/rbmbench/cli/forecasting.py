@@ -11,10 +11,10 @@ from rbmbench.cli.making import scale_overlay
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
 from rbmbench.config.loading import load
-from rbmbench.io.atomic import replaced
 from rbmbench.model.work import ASSUMED_STOPPING_TIME
-from rbmbench.planning import forecast as forecasts
+from rbmbench.planning.forecast import costs, jobs, records
 from rbmbench.planning.plan import plan
+from rbmbench.reporting.text_tables import write_csv
 
 LARGER = 24, 200
 """Cores of a large machine and of a cluster, for which the time of all jobs is printed as well."""
@@ -25,16 +25,15 @@ def forecast(arguments: Namespace) -> None:
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
     planned = plan(load([arguments.config, *overlays], values)).only(arguments.target)
-    records, notes = forecasts.read_records(arguments.results)
+    recorded, notes = records.read_records(arguments.results)
     cores = arguments.cores or usable_cores()
-    model = forecasts.fitted_model(records, forecasts.this_machine(), forecasts.calibration_records)
-    table = forecasts.forecast(planned, model, cores)
-    larger = forecasts.makespans(planned, model, LARGER)
+    model = costs.fitted_model(recorded, records.this_machine(), records.calibration_records)
+    table = jobs.forecast(planned, model, cores)
+    larger = jobs.makespans(planned, model, LARGER)
     for note in notes:
         print(f"rbmbench: note: {note}", file=sys.stderr)
     if arguments.out:
-        with replaced(arguments.out) as temporary:
-            table.to_csv(temporary, index=False, lineterminator="\n")
+        write_csv(table, arguments.out)
     header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
     rows = []
     for row in table.itertuples():

@@ -12,7 +12,7 @@ from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
 from rbmbench.planning.blocks import Block
 from rbmbench.planning.bundles import Bundle
-from rbmbench.planning.forecast import Expected, Remaining
+from rbmbench.planning.forecast.remaining import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
 
@@ -32,12 +32,6 @@ class Titles:
 
     Messages of Snakemake's rules are formatted with the names of the workflow. They are no parameters of a rule, so
     that another label of an algorithm does not run its jobs again.
-
-    Parameters
-    ----------
-    plan : Plan
-    blocks : iterable of Block
-    bundles : iterable of Bundle
     """
 
     def __init__(self, plan: Plan, blocks: Iterable[Block] = (), bundles: Iterable[Bundle] = ()):

@@ -6,17 +6,15 @@ from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
-from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
-from rbmbench.io.results import read_meta
-from rbmbench.planning.specs import parse_spec, read_values, with_places
+from rbmbench.io.results import read_json, read_meta, reading
+from rbmbench.planning.specs import parse_spec, with_places
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import claims_of
 from rbmbench.reporting.claims.verdict import Verdict, read_verdicts, write_verdicts
@@ -41,18 +39,19 @@ def keep(arguments: Namespace) -> None:
     for key in arguments.tables:
         for ending in TABLE_ENDINGS:
             _copy(source.table(key, ending), target.table(key, ending))
-    outputs = [read_values(source.spec(key)) for key in (*arguments.figures, *arguments.tables)]
-    for key, content in _metas(outputs).items():
+    outputs = {key: read_json(source.spec(key)) for key in (*arguments.figures, *arguments.tables)}
+    folders = {key: tuple(parse_spec(values, source.spec(key)).folders()) for key, values in outputs.items()}
+    for key, content in _metas(folders).items():
         write_json(arguments.out / "meta" / f"{key}.json", content)
-    for values in outputs:
+    for key, values in outputs.items():
         if arguments.out.resolve() == arguments.folder.resolve():
             continue  # specs that name the folders of runs are worth more than kept ones
-        write_json(target.spec(values["key"]), with_places(values, lambda place: Path(place).name))
+        write_json(target.spec(key), with_places(values, lambda place: Path(place).name))
     for folder in arguments.runs:
         for name in (CURVE, META):
             _copy(folder / name, target.job(RUNS, folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
-    values_of_claims = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
+    values_of_claims = {"scale": arguments.scale, "outputs": list(outputs.values()), "claims": claims}
     spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
     write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
 
@@ -72,37 +71,32 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
         for record in earlier
         if record.claim not in measured and (record.claim in claims or record.paper not in papers)
     }
-    order = {
-        paper: place for place, paper in enumerate(dict.fromkeys(record.paper for record in (*earlier, *verdicts)))
-    }
+    order = list(dict.fromkeys(record.paper for record in (*earlier, *verdicts)))
     places = {record.claim: place for place, record in enumerate(verdicts)}
-    return sorted((measured | kept).values(), key=lambda record: (order[record.paper], places.get(record.claim, 0)))
+    return sorted(
+        (measured | kept).values(), key=lambda record: (order.index(record.paper), places.get(record.claim, 0))
+    )
 
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
-    try:
+    with reading(source):
         content = bounded_bytes(source)
-    except FileNotFoundError:
-        raise ResultsError(f"{source}: is missing; make it first, then keep it") from None
-    except (OSError, UnreadableError) as error:
-        raise ResultsError(f"{source}: cannot be read ({getattr(error, 'strerror', error)})") from None
     with replaced(target) as temporary:
         temporary.write_bytes(change(content))
 
 
-def _metas(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _metas(folders_of: dict[str, tuple[str, ...]]) -> dict[str, dict[str, object]]:
     """Return the meta of all runs and measurements that each figure and table rests on, by the folder's name.
 
     Of several that rest on the same folders the first has it; the others name that one, and the checksum of what it
     has.
     """
-    metas: dict[str, dict[str, Any]] = {}
+    metas: dict[str, dict[str, object]] = {}
     firsts: dict[tuple[str, ...], str] = {}
-    for values in outputs:
-        folders = tuple(parse_spec(values, "spec").folders())
-        first = firsts.setdefault(folders, values["key"])
-        if first == values["key"]:
-            metas[first] = {Path(folder).name: read_meta(folder) for folder in folders}
+    for key, folders in folders_of.items():
+        first = firsts.setdefault(folders, key)
+        if first == key:
+            metas[key] = {Path(folder).name: read_meta(folder) for folder in folders}
         else:
-            metas[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(metas[first])}
+            metas[key] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(metas[first])}
     return metas

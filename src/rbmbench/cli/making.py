@@ -11,7 +11,7 @@ from typing import Any
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
 from rbmbench.cli.parser import plain_data
-from rbmbench.io.atomic import replaced, write_json
+from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import REFERENCE, Layout
 
 CONFIG = Path("config/config.yaml")
@@ -154,10 +154,10 @@ def run_times(arguments: Namespace) -> None:
     import pandas as pd
 
     from rbmbench.io.results import read_meta
+    from rbmbench.reporting.text_tables import write_csv
 
     lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
-    with replaced(arguments.out) as temporary:
-        pd.DataFrame(lines).to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(pd.DataFrame(lines), arguments.out)
 
 
 def config_check(arguments: Namespace) -> None:

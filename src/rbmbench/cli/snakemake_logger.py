@@ -82,11 +82,7 @@ class LogHandler(LogHandlerBase):
         more = all_messages, settings.dryrun, settings.printshellcmds, settings.verbose, settings.debug_dag
         self.shows_lines = not any(more)
         self._lines: JobLines | None = None
-        self._workflow: LoggedWorkflow | None = None
-
-    def attach(self, workflow: "LoggedWorkflow") -> None:
-        """Take the workflow that messages are about."""
-        self._workflow = workflow
+        self.workflow: LoggedWorkflow | None = None  # that messages are about
 
     def begin(self, lines: "JobLines", are_local: bool) -> None:
         """Show lines from now on; the messages of jobs on this machine go to their logs alone."""
@@ -111,8 +107,8 @@ class LogHandler(LogHandlerBase):
             is_chatter = event is None and record.levelno <= INFO and CHATTER.match(record.getMessage())
             if is_of_job or not (event in UNTOLD or is_chatter):
                 self._own.handle(record)
-        if self.shows_lines and self._workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
-            self._tell(record, self._workflow.last_line())
+        if self.shows_lines and self.workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
+            self._tell(record, self.workflow.last_line())
 
     def _tell(self, record: LogRecord, text: str) -> None:
         """Show a text in place of a message, if --quiet allows it; an error unless nothing at all may be shown."""
@@ -126,20 +122,14 @@ class LogHandler(LogHandlerBase):
 
 
 class LoggedWorkflow:
-    """A workflow under way, as the Snakefile knows it; it tells this plugin, where it is used, what to show.
-
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    plan : Plan
-    """
+    """A workflow under way, as the Snakefile knows it; it tells this plugin, where it is used, what to show."""
 
     def __init__(self, workflow: Any, plan: "Plan"):
         self._workflow, self._plan = workflow, plan
         handlers = workflow.logger_manager.get_log_handlers()
         self._handlers = [handler for handler in handlers if isinstance(handler, LogHandler) and handler.shows_lines]
         for handler in self._handlers:
-            handler.attach(self)
+            handler.workflow = self
 
     def begin(self) -> None:
         """Tell which jobs will run, and for how long about."""
@@ -169,7 +159,7 @@ class LoggedWorkflow:
     def _lines(self) -> "JobLines":
         """Return the lines of the jobs that will run, less targets, which only stand for others."""
         from rbmbench.cli.job_lines import JobLines
-        from rbmbench.planning.forecast import Expected, expected_seconds
+        from rbmbench.planning.forecast.remaining import Expected, expected_seconds
 
         dag = self._workflow.dag
         jobs = {dag.jobid(job): job for job in dag.needrun_jobs() if job.output}

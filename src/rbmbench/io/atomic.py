@@ -14,15 +14,6 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
-MOST_LINKS = 40
-"""Symbolic links that are followed, as many as the system follows."""
-KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFLNK: "a symbolic link in a circle",
-} | dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "a device")
-
 
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[Path]:
@@ -79,19 +70,10 @@ def writable(path: str | os.PathLike) -> Path:
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
     """
-    real, mode = Path(path), stat.S_IFLNK
-    for _ in range(MOST_LINKS):
-        try:
-            mode = os.lstat(real).st_mode
-        except (OSError, ValueError):  # nothing exists there; whether it can, writing will show
-            return real
-        if not stat.S_ISLNK(mode):
-            break
-        # Not os.path.realpath, which would also resolve links to the roots of other processes.
-        real = real.parent / os.readlink(real)
-    if not stat.S_ISREG(mode):
-        kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
-        raise ResultsError(f"{path}: cannot be written (is {kind}; must be a regular file, or none yet)")
+    real = Path(os.path.realpath(path))
+    # Links in a circle are left by realpath. Whether a file can be where nothing is, writing will show.
+    if os.path.lexists(real) and not stat.S_ISREG(os.lstat(real).st_mode):
+        raise ResultsError(f"{path}: cannot be written (is no regular file; must be one, or none yet)")
     return real
 
 

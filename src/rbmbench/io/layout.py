@@ -31,7 +31,6 @@ CERTIFICATE = "certificate.parquet"
 REFERENCE = "results/reference"
 """Folder of the kept results of the repository, with a folder for each scale."""
 KEPT_ARENA = f"{REFERENCE}/desktop"
-"""Folder of the models by which libraries check themselves, and the file that lists them."""
 
 RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"
 """Folders of training runs, of their annealed likelihoods and of blocks of trials. Kinds of jobs name their own."""
@@ -58,29 +57,23 @@ class Layout:
         return cls(f"results/{scale}")
 
     def job(self, folder: str, identity: str, file: str = "") -> str:
-        """Return the folder of a job below the folder of its kind, or a file in it."""
         path = f"{self.root}/{folder}/{identity}"
         return f"{path}/{file}" if file else path
 
     def data_set(self, data: str) -> str:
-        """Return the file of a data set."""
         return f"{self.root}/datasets/{data}.npz"
 
     def checkpoint(self, identity: str) -> str:
-        """Return the checkpoint of a job that is under way."""
         return f"{self.root}/checkpoints/{identity}.npz"
 
     def log(self, stage: str, name: str, ending: str = "log") -> str:
-        """Return the log of a step."""
         return f"{self.logs}/{stage}/{name}.{ending}"
 
     @property
     def specs(self) -> str:
-        """The specs of all figures and tables, by key."""
         return f"{self.root}/specs.json"
 
     def spec(self, key: str) -> str:
-        """Return the spec of a figure, a table or the claims."""
         return f"{self.root}/specs/{key}.json"
 
     def figure(self, key: str, ending: str) -> str:
@@ -88,7 +81,6 @@ class Layout:
         return f"{self.root}/figures/{key}.{ending}"
 
     def numbers(self, key: str) -> str:
-        """Return the numbers behind a figure."""
         return f"{self.root}/data/{key}.csv"
 
     def packed_numbers(self, key: str) -> str:
@@ -96,32 +88,25 @@ class Layout:
         return f"{self.numbers(key)}.gz"
 
     def table(self, key: str, ending: str) -> str:
-        """Return a table in one of its forms."""
         return f"{self.root}/tables/{key}.{ending}"
 
     def notebook(self, key: str, ending: str = "ipynb") -> str:
-        """Return the executed notebook of a figure, a table or the claims, or the page made of it (html)."""
         return f"{self.root}/notebooks/{key}.{ending}"
 
     def notebooks(self, key: str) -> list[str]:
-        """Return the executed notebook and its page."""
         return [self.notebook(key, ending) for ending in NOTEBOOK_ENDINGS]
 
     def figure_files(self, key: str) -> list[str]:
-        """Return all files of a figure."""
         return [*(self.figure(key, ending) for ending in FIGURE_ENDINGS), self.numbers(key), *self.notebooks(key)]
 
     def table_files(self, key: str) -> list[str]:
-        """Return all files of a table."""
         return [*(self.table(key, ending) for ending in TABLE_ENDINGS), *self.notebooks(key)]
 
     def benchmark(self, name: str) -> str:
-        """Return a file of measured speed."""
         return f"{self.root}/benchmarks/{name}"
 
     @property
     def logs(self) -> str:
-        """The folder of all logs."""
         return f"{self.root}/logs"
 
     @property
@@ -136,10 +121,8 @@ class Layout:
 
     @property
     def report(self) -> str:
-        """The page that shows everything."""
         return f"{self.root}/report/index.html"
 
     @property
     def forecast(self) -> str:
-        """What the scale will take."""
         return f"{self.root}/forecast.csv"

@@ -23,7 +23,7 @@ _restarted: float | None = None
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
 
 
-def collect() -> dict[str, Any]:
+def collect() -> dict[str, object]:
     """Return hardware, versions, commit, plugins and peak_memory_mb of this process, and when it was run (UTC)."""
     now = datetime.now(UTC)
     return {
@@ -37,13 +37,13 @@ def collect() -> dict[str, Any]:
     }
 
 
-def hardware() -> dict[str, Any]:
+def hardware() -> dict[str, object]:
     """Return cpu (name), cores and memory_gb (that this process may use), gpu (names or None) and platform."""
     return {
         "cpu": _cpu_name(),
         "cores": usable_cores(),
         "memory_gb": round(usable_memory() / 2**30, 1),
-        "gpu": _gpu_names(),
+        "gpu": gpu_names(),
         "platform": platform.platform(terse=True),
     }
 
@@ -87,7 +87,8 @@ def _output(*command: str, **options: Any) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, **options).stdout.strip()
 
 
-def _gpu_names() -> str | None:
+def gpu_names() -> str | None:
+    """Return the names of the GPUs that the driver of NVIDIA lists, None without any."""
     try:
         names = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
     except (OSError, subprocess.SubprocessError):

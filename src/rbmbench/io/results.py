@@ -21,6 +21,7 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced, write_json
+from rbmbench.io.caches import why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
@@ -64,13 +65,8 @@ def check_writable(folder: Location) -> None:
             except OSError as error:
                 target = f"link to {os.readlink(path)}, which cannot be made"
                 raise ResultsError(f"{folder}: cannot be written ({path} is a {target}: {error.strerror})") from None
-    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not nearest.is_dir():
-        raise ResultsError(f"{folder}: cannot be written ({nearest} is not a folder)")
-    if os.statvfs(nearest).f_flag & os.ST_RDONLY:
-        raise ResultsError(f"{folder}: cannot be written ({nearest} is on a read-only file system)")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ResultsError(f"{folder}: cannot be written (no permission to write in {nearest})")
+    if reason := why_not_writable(folder):
+        raise ResultsError(f"{folder}: cannot be written ({reason})")
 
 
 def date_back(folder: Location) -> int:
@@ -94,11 +90,11 @@ def date_back(folder: Location) -> int:
 
 def read_json(path: Location) -> Any:
     """Return the plain data of a JSON file."""
-    with _reading(path) as file:
+    with reading(path) as file:
         return plain_json(bounded_bytes(file, MOST_JSON_BYTES))
 
 
-def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
+def write_arrays(path: Location, arrays: Mapping[str, object]) -> None:
     """Write named arrays as a compressed npz file, without any time stamp in it."""
     with replaced(path) as temporary, temporary.open("wb") as handle:
         np.savez_compressed(handle, allow_pickle=False, **{name: np.asarray(arrays[name]) for name in sorted(arrays)})
@@ -106,7 +102,7 @@ def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
 
 def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Return the arrays of an npz file, which must hold at least ``names``."""
-    with _reading(path) as file:
+    with reading(path) as file:
         _check_sum(file)
         arrays = npz_arrays(file)
     for name in names:
@@ -123,7 +119,7 @@ def write_table(path: Location, table: pd.DataFrame) -> None:
 
 def read_table(folder: Location, file: str) -> pd.DataFrame:
     """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` has for the file, if any."""
-    with _reading(Path(folder) / file) as path:
+    with reading(Path(folder) / file) as path:
         _check_sum(path)
         table = parquet_table(path)
     columns = COLUMNS.get(file, {})
@@ -136,12 +132,8 @@ def read_table(folder: Location, file: str) -> pd.DataFrame:
 
 def read_csv(path: Location, columns: Iterable[str] = (), **options: object) -> pd.DataFrame:
     """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``."""
-    try:
+    with reading(path):
         table = csv_table(path, **options)
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnreadableError as error:
-        raise ResultsError(f"{path}: cannot be read ({error})") from None
     _check_columns(path, table, columns)
     return table
 
@@ -159,7 +151,7 @@ def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) 
             raise ResultsError(f"{path}: column {name!r} is missing, got {names}")
 
 
-def write_meta(folder: Location, files: Iterable[str], values: dict[str, Any]) -> None:
+def write_meta(folder: Location, files: Iterable[str], values: dict[str, object]) -> None:
     """Write ``meta.json`` of a job, with the checksums of its other files, which must be there, and its own."""
     values = values | {CHECKSUMS: {name: _sha256(Path(folder) / name) for name in files}}
     write_json(Path(folder) / META, values | {OWN_CHECKSUM: content_checksum(values)})
@@ -263,8 +255,8 @@ def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading:
 
 
 @contextmanager
-def _reading(path: Location) -> Iterator[Path]:
-    """Give the path of an existing result, and raise the errors of its reader as one of a result, on one line."""
+def reading(path: Location) -> Iterator[Path]:
+    """Give the path of an existing file; raise the errors of its reader as a `ResultsError` of one line."""
     path = Path(path)
     try:
         yield path

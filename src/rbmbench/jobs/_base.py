@@ -139,7 +139,7 @@ class Task:
                 raise StoppedError(message, number) from None
             raise
 
-    def meta(self, data: Mapping[str, Any], array: Any) -> dict[str, Any]:
+    def meta(self, data: Mapping[str, object], array: object) -> dict[str, object]:
         """Return the keys that the ``meta.json`` of all kinds of jobs have."""
         backend, block = backend_name(array), {"block": self.block} if self.block else {}
         return provenance.collect() | {
@@ -172,8 +172,6 @@ class JobKind:
         Word in the ids of jobs, NAME-INFIX-DIGEST; empty for training runs.
     title : str
         Noun of a job, such as "certificate".
-    summary : str
-        What the subcommand does.
     inputs : tuple of str
         Attributes of `Task` that must be given: "data", "model" (the folder of a training run).
     takes_gpu : bool
@@ -186,7 +184,6 @@ class JobKind:
     rule: str
     infix: str
     title: str
-    summary: str
     inputs: tuple[str, ...] = ("data", "model")
     takes_gpu = False
 
@@ -199,21 +196,21 @@ class JobKind:
         """Compute a job, and write its folder."""
         raise NotImplementedError
 
-    def work(self, settings: Any, sizes: Sizes, pilot: bool = False) -> Work:
+    def work(self, settings: Settings, sizes: Sizes, pilot: bool = False) -> Work:
         """Return the operations and the memory of a job.
 
         With ``pilot``, a short computation may be made for a cost that does not follow from settings and sizes.
         """
         raise NotImplementedError
 
-    def parts(self, settings: Any, sizes: Sizes) -> tuple[int, int]:
+    def parts(self, settings: Settings, sizes: Sizes) -> tuple[int, int]:
         """Return the numbers of trials, and of equal parts of a trial, that blocks of a job can be made of.
 
         Parts do not depend on each other, and are counted trial by trial. By default there is one: the whole job.
         """
         return 1, 1
 
-    def of_any_trials(self, settings: Any) -> Any:
+    def of_any_trials(self, settings: Settings) -> Settings:
         """Return the settings without the number of trials: blocks are named after them."""
         return settings
 
@@ -221,11 +218,11 @@ class JobKind:
         """Join the blocks of a job, in their order, into its folder: the files of the job computed at once."""
         raise NotImplementedError
 
-    def reduced(self, settings: Any, values: dict[str, Any]) -> dict[str, Any]:
+    def reduced(self, settings: Settings, values: dict[str, Any]) -> dict[str, Any]:
         """Return settings of a probe, see `rbmbench.jobs.probes`, in place of ``values``, those with small numbers."""
         return {}
 
-    def probe(self, settings: Any, visible: int, hidden: int, precision: str) -> Arrays:
+    def probe(self, settings: Settings, visible: int, hidden: int, precision: str) -> Arrays:
         """Return the arrays that describe the code of a job: those of a small one."""
         raise NotImplementedError
 
@@ -233,8 +230,8 @@ class JobKind:
 class Results(NamedTuple):
     """Files of a measurement, tables or named arrays; and what is added to its ``meta.json``."""
 
-    files: Mapping[str, pd.DataFrame | Mapping[str, Any]]
-    meta: Mapping[str, Any] = {}
+    files: Mapping[str, pd.DataFrame | Mapping[str, object]]
+    meta: Mapping[str, object] = {}
 
 
 class Measurement(JobKind):
@@ -251,14 +248,22 @@ class Measurement(JobKind):
     model_axes: Mapping[str, int] = MappingProxyType({})
     alternates = False
 
+    def parts(self, settings, sizes):
+        """See `JobKind`. By default each trial is a part."""
+        return sizes.trials, 1
+
     def measure(
-        self, task: Task, rbm: RBM | None, dataset: Any, progress: Progress, checkpointer: Checkpointer
+        self,
+        task: Task,
+        rbm: RBM | None,
+        dataset: datasets.Dataset | None,
+        progress: Progress,
+        checkpointer: Checkpointer,
     ) -> Results:
         """Return what is measured; ``rbm`` has one replica per trial, and is None where none is read."""
         raise NotImplementedError
 
     def compute(self, task: Task) -> None:
-        """See `JobKind`."""
         task.code = fingerprint(task.settings)
         rbm = dataset = None
         if self.inputs:
@@ -278,14 +283,13 @@ class Measurement(JobKind):
                 meta |= {"run": task.model.name, "trials": len(rbm.W), "hidden": rbm.hidden_units}
             self._write(task, measured.files, meta | {"job": self.name} | measured.meta)
 
-    def _write(self, task: Task, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    def _write(self, task: Task, files: Mapping[str, object], meta: Mapping[str, object]) -> None:
         for name in self.files:
             write = results.write_table if isinstance(files[name], pd.DataFrame) else results.write_arrays
             write(task.out / name, files[name])
         results.write_meta(task.out, self.files, meta)
 
     def gather(self, task, folders):
-        """See `JobKind`."""
         gather_file = {".parquet": self._gathered_table, ".npz": self._gathered_arrays}
         files = {name: gather_file[Path(name).suffix](folders, name) for name in self.files}
         self._write(task, files, gathered_meta(task, [results.read_meta(folder) for folder in folders]))

@@ -19,10 +19,8 @@ class CertificateJob(Measurement):
     Settings = CertificateSettings
     folder, files = "certificates", (CERTIFICATE,)
     rule, infix, title = "certify_models", "certificate", "certificate"
-    summary = "compute what certifies trained models"
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
-        """See `Measurement`."""
         settings = task.settings
         if task.block:
             first, models = task.block
@@ -32,15 +30,12 @@ class CertificateJob(Measurement):
         return Results({CERTIFICATE: quantities})
 
     def parts(self, settings, sizes):
-        """See `JobKind`."""
         return settings.models or sizes.trials - settings.first_model, 1
 
     def of_any_trials(self, settings):
-        """See `JobKind`."""
         return settings.model_copy(update={"models": None})
 
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         rows, m, n = sizes.rows, sizes.m, sizes.n
         annealed, walked = settings.chain_steps, 2 * settings.walkers * settings.steps
         annealed *= 1 if settings.tempering else 2
@@ -57,10 +52,8 @@ class CertificateJob(Measurement):
         return Work(measuring(times(each, settings.models or sizes.trials)), memory)
 
     def reduced(self, settings, values):
-        """See `JobKind`."""
         return {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
         return probes.by_column(certificate(rbm, rows, settings, rows[: probes.UNSEEN]), "quantity")

@@ -28,11 +28,9 @@ class CoupleJob(Measurement):
     Settings = CouplingSettings
     folder, files = "couplings", (STOPPING_TIMES,)
     rule, infix, title = "couple_chains", "couple", "coupled chains"
-    summary = "run coupled chains of a random model until they meet"
     inputs = ()
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
-        """See `Measurement`."""
         times = meeting_times.coupled_stopping_times(task.settings, checkpointer, task.chosen)
         first = PAIRS * (task.chosen.start or 0)
         table = pd.DataFrame({"chain": range(first, first + len(times)), "stopping_time": times})
@@ -43,7 +41,6 @@ class CoupleJob(Measurement):
         return -(-settings.replications // PAIRS), 1
 
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         m, n = settings.visible, settings.hidden
         mean = meeting_steps(settings) if pilot else sizes.expected.get("stopping_time", ASSUMED_STOPPING_TIME)
         steps = settings.replications * mean
@@ -52,11 +49,9 @@ class CoupleJob(Measurement):
         return Work(measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
     def reduced(self, settings, values):
-        """See `JobKind`."""
         return {"visible": probes.VISIBLE, "hidden": probes.MANY_HIDDEN, "longest": 100}
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rbm, start = meeting_times.start_of(settings)
         stream = Stream(settings.seed, [0], Purpose.TRAINING)
         parts = rbm.astype(precision), start.astype(precision), settings.coupling, settings.longest, stream

@@ -27,11 +27,9 @@ class EstimateJob(Measurement):
     Settings = EstimateSettings
     folder, files = "gradients", (BIAS,)
     rule, infix, title = "measure_bias", "bias", "bias"
-    summary = "measure bias and variance of a gradient estimator"
     alternates = True
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
-        """See `Measurement`."""
         truths = {}
         for folder in task.needs:
             truths[results.read_meta(folder)["settings"]["method"]] = _truth(folder / TRUTH, rbm)
@@ -39,12 +37,7 @@ class EstimateJob(Measurement):
         measured = gradient_bias.measure(rbm, dataset.train, *parts)
         return Results({BIAS: measured})
 
-    def parts(self, settings, sizes):
-        """See `JobKind`."""
-        return sizes.trials, 1
-
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         m, n, trials, batch = sizes.m, sizes.n, sizes.trials, settings.batch
         estimator = estimators.create(settings.estimator.name, **settings.estimator.options)
         cost = estimator.cost(batch, m, n)
@@ -55,11 +48,9 @@ class EstimateJob(Measurement):
         return Work(measuring(counts), measurement_memory(sizes.rows, m, n, trials, batch))
 
     def reduced(self, settings, values):
-        """See `JobKind`."""
         return {"batch": probes.BATCH}
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
         parameters = rbm.W[0].size + visible + hidden
         truth = gradient_bias.GroundTruth(np.zeros((probes.TRIALS, parameters)), np.empty(0))

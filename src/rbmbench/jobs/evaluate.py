@@ -35,7 +35,6 @@ class EvaluateJob(JobKind):
     Settings = AnnealingSettings
     folder, files = "evaluations", (CURVE,)
     rule, infix, title = "evaluate_run", "ais", "annealing"
-    summary = "evaluate snapshots by annealed importance sampling, or tempered chains"
     takes_gpu = True
 
     def compute(self, task, dataset=None):
@@ -88,7 +87,6 @@ class EvaluateJob(JobKind):
         return sizes.trials, (1 if sizes.run.products else evaluations(sizes.run))
 
     def gather(self, task, folders):
-        """See `JobKind`."""
         run, metas = results.read_meta(task.model), [results.read_meta(path) for path in folders]
         known = set(results.read_table(task.model, CURVE)["metric"])
         curves = [results.read_table(path, CURVE) for path in folders]
@@ -99,7 +97,6 @@ class EvaluateJob(JobKind):
         self._write(task, run, in_order(annealed), gathered | {"trials": run["settings"]["trials"]}, wall)
 
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run
         chains, at_once = settings.chain_steps, TEMPERED_ROWS if settings.tempering else settings.particles
         each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
@@ -110,7 +107,6 @@ class EvaluateJob(JobKind):
         return Work(measuring(times(each, run.trials * evaluations(run))), memory)
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
         kept = {f"snapshot_{name}": part[None] for name, part in rbm.parameters._asdict().items()}
         kept["snapshot_iterations"] = np.array([1])

@@ -19,7 +19,6 @@ from functools import cache
 from importlib.util import decode_source
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from rbmbench import datasets, estimators, samplers, updates
 from rbmbench.base import plugins, sources
@@ -96,7 +95,7 @@ def _probe(jobs: Iterable[tuple[Settings, int | None]]) -> None:
         fingerprint(settings, visible)
 
 
-def recipe_fingerprint(name: str, options: Mapping[str, Any] | None = None) -> str:
+def recipe_fingerprint(name: str, options: Mapping[str, object] | None = None) -> str:
     """Return the fingerprint of the code of a data set: of its module and of those that it takes readers or rows from.
 
     Imports, comments, docstrings and the layout of lines do not matter, nor do names and folders of the modules that

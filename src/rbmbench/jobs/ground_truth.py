@@ -20,20 +20,13 @@ class GroundTruthJob(Measurement):
     Settings = GroundTruthSettings
     folder, files = "gradients", (TRUTH,)
     rule, infix, title = "compute_ground_truth", "truth", "model expectation"
-    summary = "compute the model expectations of trained models"
     model_axes = MappingProxyType({"mean": 0, "blocks": 1})
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
-        """See `Measurement`."""
         truth = gradient_bias.ground_truth(rbm, dataset.train, task.settings, progress, checkpointer, task.chosen)
         return Results({TRUTH: truth.arrays()})
 
-    def parts(self, settings, sizes):
-        """See `JobKind`."""
-        return sizes.trials, 1
-
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         m, n = sizes.m, sizes.n
         if settings.method == "exact":
             states, larger = 2 ** min(m, n), max(m, n)
@@ -45,6 +38,5 @@ class GroundTruthJob(Measurement):
         return Work(measuring(times(each, sizes.trials)), memory)
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
         return gradient_bias.ground_truth(rbm, rows, settings).arrays()

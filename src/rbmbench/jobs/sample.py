@@ -32,22 +32,15 @@ class SampleJob(Measurement):
     Settings = SamplingSettings
     folder, files = "samples", (ISL, SHOWN)
     rule, infix, title = "sample_models", "samples", "samples"
-    summary = "draw samples of trained models, and measure their coverage"
     alternates = True
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
-        """See `Measurement`."""
         sampled = sampling.sampled(rbm, dataset, task.settings, progress, checkpointer, task.chosen)
         grids = {name: grid.settings for name, grid in task.settings.samplers.items()}
         meta = {"grids": grids, "seconds_per_sample": sampled.seconds}
         return Results({ISL: sampled.likelihoods, SHOWN: sampled.shown}, meta)
 
-    def parts(self, settings, sizes):
-        """See `JobKind`."""
-        return sizes.trials, 1
-
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
         validation, test = (sizes.held_out.get(name, ASSUMED_ROWS) for name in ("validation", "test"))
         validation, test = (min(count, settings.rows or count) for count in (validation, test))
@@ -67,13 +60,11 @@ class SampleJob(Measurement):
         return Work(measuring(counts), {"process": 1, "kept entry": rows * m, "byte": kept})
 
     def reduced(self, settings, values):
-        """See `JobKind`."""
         samplers = values["samplers"].items()
         few = {name: {key: each[:2] for key, each in sampler["grid"].items()} for name, sampler in samplers}
         return {"samplers": {name: sampler | {"grid": few[name]} for name, sampler in samplers}}
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         rows, few = probes.rows(visible), probes.UNSEEN
         parts = {"train": rows, "validation": rows[:few], "test": rows[few : 2 * few]}
         data = datasets.build("probe", "Probe", **parts, source="generated", preprocessing="none", options={})

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training runs: all trials of one algorithm on one data set at one rate."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -33,7 +31,6 @@ class TrainJob(JobKind):
     Settings = RunSettings
     folder, files = "runs", (CURVE, MODEL)
     rule, infix, title = "train_run", "", "training"
-    summary = "train all trials of a run, or resume it from its checkpoint"
     inputs = ("data",)
     takes_gpu = True
 
@@ -69,7 +66,7 @@ class TrainJob(JobKind):
             model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": iterations, "seed": settings.seed}
             self._write(task, result.curve, model | result.snapshots, meta)
 
-    def _write(self, task: Task, curve: pd.DataFrame, model: Arrays, meta: dict[str, Any]) -> None:
+    def _write(self, task: Task, curve: pd.DataFrame, model: Arrays, meta: dict[str, object]) -> None:
         results.write_table(task.out / CURVE, curve)
         results.write_arrays(task.out / MODEL, model)
         results.write_meta(task.out, self.files, meta)
@@ -79,11 +76,9 @@ class TrainJob(JobKind):
         return (1 if settings.products or settings.patience else settings.trials), 1
 
     def of_any_trials(self, settings):
-        """See `JobKind`."""
         return settings.model_copy(update={"trials": 1})
 
     def gather(self, task, folders):
-        """See `JobKind`."""
         metas = [results.read_meta(path) for path in folders]
         curves = [results.read_table(path, CURVE) for path in folders]
         arrays = [results.read_arrays(path / MODEL, MODEL_ARRAYS) for path in folders]
@@ -96,7 +91,6 @@ class TrainJob(JobKind):
         self._write(task, curve, model, meta | {"run": task.run_id, "trials": task.settings.trials})
 
     def work(self, settings, sizes, pilot=False):
-        """See `JobKind`."""
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials
         steps, before, left = Counter(), 0, settings.products
         for stage in settings.schedule:
@@ -126,7 +120,6 @@ class TrainJob(JobKind):
         return Work(stages, kept)
 
     def reduced(self, settings, values):
-        """See `JobKind`."""
         small = {"data": {"name": "probe"}, "hidden": probes.HIDDEN, "batch": probes.BATCH, "trials": probes.TRIALS}
         small |= {"first_trial": 0, "evaluate_every": 2, "evaluate_at": []}
         stages = enumerate(values["schedule"], 1)
@@ -136,7 +129,6 @@ class TrainJob(JobKind):
         return small
 
     def probe(self, settings, visible, hidden, precision):
-        """See `JobKind`."""
         own, rows = settings.model_copy(update={"hidden": hidden, "precision": precision}), probes.rows(visible)
         few = rows[: probes.UNSEEN]
         result = trainer.run(rows, own, backend="numpy", validation=few, test=few)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -52,29 +52,21 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
 
     kind: Literal["arena_curves", "arena_ranks", "arena_targets", "arena_rates"]
 
-    @property
-    def NAMES(self) -> str:
-        """Form of the names that claims give its parts."""
-        return "NAME.ALGORITHM" if self.kind == "arena_ranks" else "NAME.CONTEST.ALGORITHM"
+    NAMES = "NAME.ALGORITHM"
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
-        """Return the numbers of the view, from all curves."""
         return VIEWS[self.kind].numbers(results)
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        """Return the panels of the view."""
         return VIEWS[self.kind].chart(self, self.numbers(results))
 
     def caption(self, results: pd.DataFrame) -> str:
-        """Return the caption."""
         return VIEWS[self.kind].caption(self, self.numbers(results))
 
     def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        """Return numbers of CONTEST.ALGORITHM; of ranks, those of an algorithm, see `standings`."""
-        if self.kind != "arena_ranks":
-            return super().evidence(results, name)
+        """Return the ranks of an algorithm, see `standings`; other figures have nothing that claims measure."""
         ranks = standings(results).query("algorithm == @name")
-        if ranks.empty:
+        if self.kind != "arena_ranks" or ranks.empty:
             return None
         more = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
         more["place"] = Place(self.key, "contests", name, is_exact=False)
@@ -89,7 +81,6 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
     published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
-        """Return `rbmbench.reporting.contests.contest_results`."""
         return contest_results(results)
 
     def table(self, numbers: pd.DataFrame) -> Table:
@@ -119,7 +110,7 @@ class View:
     caption: Callable[[ArenaSpec, pd.DataFrame], str]
 
 
-def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: Any) -> Chart:
+def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: object) -> Chart:
     """Return the chart of a view, with a legend of the algorithms unless another one is given."""
     heading = (spec.title, *wrap(spec.which, LINE), *variant_lines(spec))
     entries = [

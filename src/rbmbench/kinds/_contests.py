@@ -9,7 +9,7 @@ are judged, by rows that are used for nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -26,15 +26,11 @@ from rbmbench.measurements.verdicts import verdict
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import Curve, Shown, Source, Spec
+from rbmbench.planning.specs import Curve, Shown, Spec
 from rbmbench.reporting.contests import contest_curves
 from rbmbench.reporting.frames import RunData
 from rbmbench.updates import products_of
 
-LINE = 100
-"""Letters of a line of a title."""
-LEGEND_COLUMNS = 5
-"""Of algorithms, on a page."""
 EARLIEST, LATE = 0.002, 0.1
 """Shares of the budget at the first evaluation of trained models, and from which on evaluations are dense."""
 LATE_EVALUATIONS = 0.7
@@ -84,7 +80,8 @@ class Contest(Settings):
         A run ends with its last iteration inside the budget.
         """
         shared = self.model_dump(include={"data", "hidden", "batch", "trials", "initial", "annealing"})
-        asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_" in self._metrics}
+        metrics = (self.tuned_by, self.judged_by)
+        asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_log_likelihood" in metrics}
         iterations = max(1, int(self.products / least))
         if cost_varies:
             # The first iteration alone may exceed the budget, and one more than there can be inside it does.
@@ -95,10 +92,6 @@ class Contest(Settings):
             costs = {"evaluate_at": tuple(np.unique(np.ceil(self.shares * iterations).astype(int)).tolist())}
         return Panel(**shared, **asked, **costs, rate=rate, iterations=iterations, evaluate_every=iterations)
 
-    @property
-    def _metrics(self) -> str:
-        return f"{self.tuned_by} {self.judged_by}"
-
 
 class OfContests(Kind):
     """Base of the figures and the table of an arena."""
@@ -107,14 +100,7 @@ class OfContests(Kind):
         """Return the figure whose contests are shown."""
         raise NotImplementedError
 
-    def names(self, paper: Paper) -> Iterator[str]:
-        """Yield CONTEST.ALGORITHM."""
-        shown = self.contests_of(paper)
-        for name, contest in shown.contests.items():
-            yield from (f"{name}.{algorithm}" for algorithm in shown.algorithms_of(paper, contest))
-
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
         shown = self.contests_of(planner.paper)
         if id(shown) not in planner.shared:
             planner.shared[id(shown)] = shown.planned(planner)
@@ -141,15 +127,12 @@ class Contests(OfContests):
         return self
 
     def contests_of(self, paper: Paper) -> Contests:
-        """Return this figure."""
         return self
 
     def algorithms_of(self, paper: Paper, contest: Contest) -> tuple[str, ...]:
-        """Return the keys of a contest's algorithms."""
         return contest.algorithms or self.algorithms or tuple(paper.algorithms)
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown data and algorithms, and runs that cannot be made."""
         checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
         for name, contest in self.contests.items():
             place = (*location, "contests", name)
@@ -184,7 +167,7 @@ class Contests(OfContests):
             for rate in rates:
                 yield name, rate, panel.model_copy(update={"rate": rate})
 
-    def planned(self, planner: Planner) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def planned(self, planner: Planner) -> tuple[list[dict[str, object]], dict[str, object]]:
         """Return what specs say of the contests, and the jobs of an `Output`, added to the plan."""
         jobs, contests, parts, settings = [], [], {}, {}
         for name, contest in self.contests.items():
@@ -215,11 +198,9 @@ class ViewOfContests(OfContests):
     of: FigureName = Field(description="figure of this study whose contests are shown")
 
     def contests_of(self, paper: Paper) -> Contests:
-        """Return the other figure."""
         return paper.figures[self.of]
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse a figure that has no contests."""
         known = [name for name, figure in checks.paper.figures.items() if isinstance(figure, Contests)]
         checks.check_names("figure with contests", (self.of,), known, (*location, "of"))
 
@@ -253,16 +234,12 @@ class OfContestsSpec(Shown):
 
     contests: tuple[ContestSpec, ...]
 
-    NAMES = "NAME.CONTEST.ALGORITHM"
-
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return curve and meta of each run, or of its evaluation, and the certificates."""
         entries = [entry for contest in self.contests for entry in contest.entries]
         certificates = {entry.certificate: (CERTIFICATE,) for entry in entries if entry.certificate}
         return {entry.folder: (CURVE, META) for entry in entries} | certificates
 
     def read(self) -> pd.DataFrame:
-        """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
         return pd.concat([self._curves(contest) for contest in self.contests], ignore_index=True)
 
     def _curves(self, contest: ContestSpec) -> pd.DataFrame:
@@ -271,7 +248,6 @@ class OfContestsSpec(Shown):
 
     @property
     def entries(self) -> dict[str, ContestEntry]:
-        """One entry of each algorithm, by its key."""
         return {entry.algorithm: entry for contest in self.contests for entry in contest.entries}
 
     @property
@@ -285,15 +261,6 @@ class OfContestsSpec(Shown):
         missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
         labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
-
-    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
-        numbers = self.numbers(results)
-        contest, _, algorithm = name.partition(".")
-        if name:
-            numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
-        more = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
-        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **more) if len(numbers) else None
 
 
 def _verdicts(folder: str | None) -> dict[int, str]:

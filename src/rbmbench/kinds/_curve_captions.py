@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.base.metrics import metric_of
-from rbmbench.reporting.frames import RunData, trials_left_out
+from rbmbench.reporting.frames import RunData
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import (
     FEW_PARTICLES,
@@ -45,16 +45,6 @@ SINCE = "averaged over the iterations since the evaluation before"
 def _counted_in(spec: LearningCurvesSpec) -> str:
     """Return what the horizontal axes of a figure count."""
     return "epoch" if spec.panels[0].epoch else "iteration"
-
-
-def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return, for each panel, the trials that are left out of the means: "CD-1 trial 3 (not finite at 600)"."""
-    phrases: dict[str, list[str]] = {}
-    for trial in trials_left_out(frame).itertuples():
-        phrases.setdefault(trial.panel, []).append(
-            f"{trial.label} trial {trial.trial} (not finite at iteration {count(trial.iteration)})"
-        )
-    return phrases
 
 
 def figure_heading(spec: LearningCurvesSpec, frame: pd.DataFrame) -> list[str]:

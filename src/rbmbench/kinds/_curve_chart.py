@@ -61,7 +61,7 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
     initial = initial_words(panel.initial) if panel.initial else []
     words = [
         f"{title}, {count(panel.hidden)} hidden units",
-        f"rate {listed([f'{rate:g}' for rate in _rates(summary)])}",
+        f"rate {listed([f'{rate:g}' for rate in summary['rate'].unique()])}",
     ]
     words += [f"mini-batches of {panel.batch}"] * bool(panel.batch) + initial
     rates = ", ".join(f"{rate:g}" for rate in panel.rates or (panel.rate,))
@@ -88,10 +88,6 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
         rows=int(summary["rows"].iloc[0]) if metric.summed and len(summary) else None,
         epoch=panel.epoch,
     )
-
-
-def _rates(summary: pd.DataFrame) -> list[float]:
-    return summary["rate"].unique().tolist()
 
 
 def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData], epoch: int) -> Iterator[Series]:

@@ -20,5 +20,6 @@ class ArenaRanks(ViewOfContests):
     SPEC = ArenaSpec
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield the algorithms that take part in a contest."""
-        yield from dict.fromkeys(name.partition(".")[2] for name in super().names(paper))
+        shown = self.contests_of(paper)
+        names = (name for contest in shown.contests.values() for name in shown.algorithms_of(paper, contest))
+        yield from dict.fromkeys(names)

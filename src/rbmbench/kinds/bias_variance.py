@@ -78,12 +78,10 @@ class BiasVariance(Kind):
     IS_TABLE = True
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield ROW.ESTIMATOR of every entry."""
         for row in self.rows:
             yield from (f"{row}.{name}" for name in self.estimators)
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown algorithms and data, schedules of several stages, and rows that cannot be run."""
         checks.check_algorithms(self.estimators, (*location, "estimators"))
         checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
         for name in self.estimators:
@@ -94,7 +92,6 @@ class BiasVariance(Kind):
             checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the table; its models, ground truths and estimates added to the plan."""
         rows, runs, estimates, parts = [], [], [], {}
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
@@ -104,6 +101,11 @@ class BiasVariance(Kind):
             estimates += [estimate.id for estimate in of_row.values()]
             of_truths = [planner.plan.jobs[truth] for truth in truths]
             parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
+            estimates_of_row = []
+            for algorithm, estimate in of_row.items():
+                chosen, folder = planner.paper.algorithms[algorithm], planner.plan.folder(estimate)
+                named = {"algorithm": algorithm, "label": chosen.label, "k": chosen.stages[0].options.get("k")}
+                estimates_of_row.append(Estimate(**named, folder=folder))
             rows.append(
                 Row(
                     name=name,
@@ -112,7 +114,7 @@ class BiasVariance(Kind):
                     rate=row.rate,
                     ground_truth=self.ground_truth.model_dump(),
                     model=planner.plan.folder(run),
-                    estimates=[_measured(planner, algorithm, one) for algorithm, one in of_row.items()],
+                    estimates=estimates_of_row,
                 )
             )
         spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
@@ -142,12 +144,6 @@ class BiasVariance(Kind):
         name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
         title = f"bias of {planner.paper.algorithms[algorithm].label}, {planner.trained_on(row)}"
         return planner.measured("estimate", name, run, settings, truths, title)
-
-
-def _measured(planner: Planner, algorithm: str, estimate: Job) -> Estimate:
-    chosen = planner.paper.algorithms[algorithm]
-    k, folder = chosen.stages[0].options.get("k"), planner.plan.folder(estimate)
-    return Estimate(algorithm=algorithm, label=chosen.label, k=k, folder=folder)
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
@@ -215,7 +211,6 @@ class BiasVarianceSpec(TableSpec):
     NAMES = "TABLE.ROW.ESTIMATOR"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return the meta of the models, and what was measured with its meta."""
         sources: dict[str, tuple[str, ...]] = {}
         for row in self.rows:
             sources |= {row.model: (META,)} | {estimate.folder: (BIAS, META) for estimate in row.estimates}
@@ -331,7 +326,9 @@ def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
     bias, published.
     """
     rows: dict[tuple, dict[tuple[str, str], str]] = {}
-    for entry in _best_truth(wide).itertuples():
+    # Against the exact ground truth where there is one.
+    order = wide.assign(order=wide["ground_truth"].ne("exact")).sort_values("order", kind="stable")
+    for entry in order.drop_duplicates(["row", "algorithm"]).sort_index().itertuples():
         k = None if pd.isna(entry.k) else int(entry.k)
         row = rows.setdefault((entry.row, k), {})
         row["", "problem"] = _problem(entry)
@@ -344,12 +341,6 @@ def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
     table.columns = pd.MultiIndex.from_tuples(table.columns)
     # Without published numbers their columns are empty throughout and only take room.
     return table.loc[:, [not (name[1].endswith("published") and (table[name] == "").all()) for name in table.columns]]
-
-
-def _best_truth(wide: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each table row and estimator: against the exact ground truth where there is one."""
-    order = wide.assign(_order=wide["ground_truth"].ne("exact")).sort_values("_order", kind="stable")
-    return order.drop_duplicates(["row", "algorithm"]).sort_index().drop(columns="_order")
 
 
 def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
@@ -375,7 +366,6 @@ def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
 
 
 def _problem(entry: Any) -> str:
-    """Return the name of a row's data, marked where it is a stand-in."""
     marked = isinstance(entry.stand_in, str) and entry.stand_in
     return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
 

@@ -62,7 +62,6 @@ class CouplingTimes(Kind):
     )
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield the couplings."""
         return iter(self.couplings)
 
     def plan(self, planner: Planner, key: str) -> Output:
@@ -106,7 +105,6 @@ class CouplingTimesSpec(FigureSpec):
     NAMES = "FIGURE.COUPLING"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return the stopping times and the meta of all chains."""
         return {chains.folder: (STOPPING_TIMES, META) for chains in self.couplings}
 
     def read(self) -> pd.DataFrame:
@@ -126,7 +124,6 @@ class CouplingTimesSpec(FigureSpec):
         return times[["coupling", "chain", "stopping_time", "met"]]
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
-        """Return the `distribution` of the stopping times."""
         return distribution(results)
 
     def chart(self, results: pd.DataFrame) -> Chart:
@@ -171,7 +168,6 @@ class CouplingTimesSpec(FigureSpec):
         )
 
     def caption(self, results: pd.DataFrame) -> str:
-        """Return the caption."""
         shares, less = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
@@ -187,7 +183,6 @@ class CouplingTimesSpec(FigureSpec):
         ) + "".join(f" {sentence}" for sentence in [*less, *variant_notes(self)])
 
     def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
         of_coupling, budget = results[results["coupling"] == name], {"replications": self.replications}

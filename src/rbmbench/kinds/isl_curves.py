@@ -22,7 +22,6 @@ from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
-from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
@@ -62,12 +61,10 @@ class IslCurves(Kind):
     )
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield PANEL.SAMPLER of every curve."""
         for letter, panel in self.panels.items():
             yield from (f"{letter}.{name}" for name in panel.samplers or paper.samplers)
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown algorithms, samplers and data, and panels that cannot be run."""
         for letter, panel in self.panels.items():
             place = (*location, "panels", letter)
             checks.check_algorithms((panel.algorithm,), (*place, "algorithm"))
@@ -75,7 +72,6 @@ class IslCurves(Kind):
             checks.check_panel(panel, (panel.algorithm,), place)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the figure, its runs and samples added to the plan."""
         panels, runs, samples, parts = [], [], [], {}
         for name, panel in self.panels.items():
             run, drawn = planned_samples(planner, panel)
@@ -227,7 +223,7 @@ class SampleResults:
         return float(self.table.loc[self.table["sampler"] == TRAINING_SET, "test"].iloc[0])
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Title of the data, number of rows, and what they stand in for."""
         return data_of(self.meta, self.panel.samples.folder)
 
@@ -276,12 +272,10 @@ class IslCurvesSpec(FigureSpec):
     NAMES = "FIGURE.PANEL.SAMPLER"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return the meta of the runs, and likelihoods and meta of the samples."""
         runs = {run.folder: (META,) for panel in self.panels for run in panel.runs}
         return runs | {panel.samples.folder: (ISL, META) for panel in self.panels}
 
     def read(self) -> list[SampleResults]:
-        """Return the files of each panel."""
         return [SampleResults.read(panel) for panel in self.panels]
 
     def numbers(self, results: list[SampleResults]) -> pd.DataFrame:
@@ -294,7 +288,6 @@ class IslCurvesSpec(FigureSpec):
         return Chart(heading=heading_of(self, results), layout=layout, panels=tuple(panel.chart() for panel in results))
 
     def caption(self, results: list[SampleResults]) -> str:
-        """Return the caption."""
         words = variant_notes(self)
         for samples in results:
             panel, curves = samples.panel, samples.curves
@@ -315,14 +308,33 @@ class IslCurvesSpec(FigureSpec):
         ) + " ".join(words)
 
     def evidence(self, results: list[SampleResults], name: str, **_: object) -> SampleCurve | None:
-        """Return the likelihoods of the curve PANEL.SAMPLER."""
         letter, _, sampler = name.partition(".")
-        of_panel = next((one for one in results if one.panel.name == letter), None)
-        one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
-        if one is None:
+        samples = next((of_panel for of_panel in results if of_panel.panel.name == letter), None)
+        labels = {one.sampler: one.label for one in samples.panel.samplers} if samples else {}
+        if sampler not in labels:
             return None
-        place = Place(self.key, letter, sampler)
-        return SampleCurve.of(of_panel, sampler, one.label, place, self.of_part(letter, sampler))
+        panel, grid = samples.panel, samples.meta["grids"][sampler]
+        curves = samples.curves[samples.curves["sampler"] == sampler]
+        trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        fastest: dict[int, float] = {}
+        times = samples.meta.get("seconds_per_sample", {}).get(sampler, ())
+        for options, seconds in zip(grid, times, strict=False):
+            k = options.get("k", 1)  # 1 where a sampler has no such option
+            if seconds:
+                fastest[k] = min(seconds, fastest.get(k, seconds))
+        return SampleCurve(
+            label=labels[sampler],
+            stand_in=samples.data["stand_in"],
+            frame=trials,
+            budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
+            differences=self.of_part(letter, sampler),
+            place=Place(self.key, letter, sampler),
+            panel=panel,
+            training_set=samples.training_set,
+            seconds=fastest,
+            chosen=grid[samples.chosen[sampler]],
+            choices=tuple(grid[setting] for setting in samples.choices(sampler)),
+        )
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------
@@ -341,34 +353,6 @@ class SampleCurve(Source):
     """The options of the chosen setting."""
     choices: tuple[Mapping[str, Any], ...]
     """The options that each model alone would choose, by trial."""
-
-    @classmethod
-    def of(
-        cls, samples: SampleResults, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
-    ) -> SampleCurve:
-        """Return the curve of one sampler of a panel."""
-        panel, meta = samples.panel, samples.meta
-        curves = samples.curves[samples.curves["sampler"] == sampler]
-        trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
-        fastest: dict[int, float] = {}
-        times = meta.get("seconds_per_sample", {}).get(sampler, ())
-        for options, seconds in zip(meta["grids"][sampler], times, strict=False):
-            k = options.get("k", 1)  # 1 where a sampler has no such option
-            if seconds:
-                fastest[k] = min(seconds, fastest.get(k, seconds))
-        return cls(
-            label=label,
-            stand_in=samples.data["stand_in"],
-            frame=trials,
-            budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
-            differences=differences,
-            place=place,
-            panel=panel,
-            training_set=samples.training_set,
-            seconds=fastest,
-            chosen=meta["grids"][sampler][samples.chosen[sampler]],
-            choices=tuple(meta["grids"][sampler][setting] for setting in samples.choices(sampler)),
-        )
 
     @property
     def trials(self) -> pd.DataFrame:

@@ -56,11 +56,9 @@ class LearnedImages(Kind):
     )
 
     def algorithms_of(self, paper: Paper, panel: LearnedPanel) -> tuple[str, ...]:
-        """Return the keys of the algorithms."""
         return self.algorithms
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown algorithms and data, data that are no images, and runs that keep no models or too many."""
         checks.check_algorithms(self.algorithms, (*location, "algorithms"))
         ((letter, panel),) = self.panels.items()
         place = (*location, "panels", letter)
@@ -85,7 +83,6 @@ class LearnedImages(Kind):
             raise checks.refuse((*location, "images"), message)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the figure, its runs added to the plan."""
         ((letter, panel),) = self.panels.items()
         runs = planner.runs(panel, self.algorithms)
         folders = {name: planner.plan.folder(run) for name, run in runs.items()}
@@ -115,7 +112,6 @@ class LearnedImagesSpec(FigureSpec):
     panels: tuple[LearnedPanelSpec]
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return model and meta of each run."""
         return {run.folder: (MODEL, META) for run in self.panels[0].runs}
 
     def read(self) -> pd.DataFrame:
@@ -139,11 +135,9 @@ class LearnedImagesSpec(FigureSpec):
         return pd.concat(parts, ignore_index=True)
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
-        """Return what was read."""
         return results
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        """Return filters and samples of every model."""
         from rbmbench.reporting.images import address
         from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
 
@@ -159,7 +153,6 @@ class LearnedImagesSpec(FigureSpec):
         return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))
 
     def caption(self, results: pd.DataFrame) -> str:
-        """Return the caption."""
         (panel,) = self.panels
         iterations = listed([count(at) for at in results["iteration"].unique()])
         return (

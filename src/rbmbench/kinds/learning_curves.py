@@ -37,6 +37,7 @@ from rbmbench.reporting.frames import (
     training_seconds,
     with_estimates,
 )
+from rbmbench.reporting.words import count
 
 QUANTILES = "quantiles"
 ROUNDING = 1e-9
@@ -139,12 +140,10 @@ class LearningCurves(Kind):
         return panel.algorithms or self.algorithms or tuple(paper.algorithms)
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield PANEL.ALGORITHM of every curve."""
         for letter, panel in self.panels.items():
             yield from (f"{letter}.{name}" for name in self.algorithms_of(paper, panel))
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown algorithms and data, and panels that cannot be run."""
         checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
         for letter, panel in self.panels.items():
             place = (*location, "panels", letter)
@@ -152,7 +151,6 @@ class LearningCurves(Kind):
             checks.check_panel(panel, self.algorithms_of(checks.paper, panel), place)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the figure, its runs and their evaluations added to the plan."""
         panels, runs, evaluations, parts = [], [], [], {}
         for name, panel in self.panels.items():
             of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
@@ -173,7 +171,7 @@ class LearningCurves(Kind):
                     metrics=panel.metric,
                     rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
-                    data_file=planner.layout.data_set(panel.data) if panel.references else None,
+                    data_file=planner.plan.layout.data_set(panel.data) if panel.references else None,
                     runs=planner.labelled(folders),
                 )
             )
@@ -240,10 +238,13 @@ class CurveResults:
 
     @cached_property
     def left_out(self) -> dict[str, list[str]]:
-        """Trials that are in no mean, by panel."""
-        from rbmbench.kinds._curve_captions import left_out
-
-        return left_out(self.frame)
+        """Trials that are in no mean, in words, by panel."""
+        phrases: dict[str, list[str]] = {}
+        lost = self.frame[~np.isfinite(self.frame["value"])]
+        groups = lost.groupby(["panel", "algorithm", "label", "trial"], sort=False)["iteration"]
+        for (panel, _, label, trial), iteration in groups.min().items():
+            phrases.setdefault(panel, []).append(f"{label} trial {trial} (not finite at iteration {count(iteration)})")
+        return phrases
 
     @cached_property
     def doubts(self) -> dict[str, str]:
@@ -270,7 +271,6 @@ class LearningCurvesSpec(FigureSpec):
         return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return curve and meta of each run, or of its evaluation, and the data sets of reference lines."""
         sources = {run.folder: (CURVE, META) for panel in self.panels for run in panel.runs}
         for panel in self.panels:
             if panel.references:
@@ -291,13 +291,11 @@ class LearningCurvesSpec(FigureSpec):
         return results.summary
 
     def chart(self, results: CurveResults) -> Chart:
-        """Return means, bands, single trials and lines."""
         from rbmbench.kinds._curve_chart import curves_chart
 
         return curves_chart(self, results)
 
     def caption(self, results: CurveResults) -> str:
-        """Return the caption."""
         from rbmbench.kinds._curve_captions import curves_caption
 
         return curves_caption(self, results)
@@ -332,18 +330,15 @@ class Curves:
 
     @property
     def label(self) -> str:
-        """The algorithm's label."""
         return self.run.label
 
     @property
     def meta(self) -> Meta:
-        """Settings and provenance of the run."""
         return self.results.runs[self.run.folder].meta
 
     @property
     def stand_in(self) -> str:
-        """What its data stand in for, "" for the real ones."""
-        return self.results.runs[self.run.folder].stand_in
+        return self.results.runs[self.run.folder].data["stand_in"]
 
     @cached_property
     def all_trials(self) -> pd.DataFrame:
@@ -389,7 +384,6 @@ class Curves:
 
     @cached_property
     def mean(self) -> pd.Series:
-        """The mean over the trials, by iteration."""
         return self.trials.mean()
 
     @property
@@ -423,7 +417,7 @@ class Curves:
         lines = {line.look: line for line in self.results.references[self.panel.name]}
         if name not in lines:
             shown = ", ".join(lines) or "none"
-            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; found: {shown}")
+            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; got {shown}")
         return lines[name]
 
     def of_panel(self) -> list[Curves]:
@@ -437,13 +431,11 @@ class Curves:
 
     @property
     def dropped(self) -> list[str]:
-        """The trials that are left out, in words."""
         lost = self.all_trials.index.difference(self.trials.index)
         return [f"left out: {self.label} trial {trial} (not finite)" for trial in lost]
 
     @property
     def budget(self) -> dict[str, int]:
-        """What was run: iterations and trials."""
         return {"iterations": self.panel.iterations, "trials": len(self.trials)}
 
     @property

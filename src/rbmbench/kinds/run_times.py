@@ -45,16 +45,13 @@ class RunTimes(Kind):
     IS_TABLE = True
 
     def algorithms_of(self, paper: Paper) -> tuple[str, ...]:
-        """Return the keys of the algorithms, by row."""
         figure, panel = paper.panels_of("learning_curves")[self.panel]
         return self.algorithms or figure.algorithms_of(paper, panel)
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield the algorithms."""
         return iter(self.algorithms_of(paper))
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse an unknown panel or algorithm, and a reference that is not among the algorithms."""
         panels = checks.paper.panels_of("learning_curves")
         checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
         checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
@@ -65,7 +62,6 @@ class RunTimes(Kind):
         checks.check_schedules(panels[self.panel][1], names, location)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the table; the runs of its panel, and the evaluation of the reference, added to the plan."""
         _, panel = planner.paper.panels_of("learning_curves")[self.panel]
         runs = planner.runs(panel, self.algorithms_of(planner.paper))
         evaluation = planner.evaluation(panel, runs[self.reference])
@@ -120,11 +116,9 @@ class RunTimesSpec(TableSpec, Trained):
     NAMES = "TABLE"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return the meta of the runs and of the annealing of the reference, and their curves, written with them."""
         return {part.folder: (CURVE, META) for part in (*self.runs, *filter(None, [self.evaluation]))}
 
     def read(self) -> dict[str, Meta]:
-        """Return the meta of the runs and of the annealing, by folder."""
         return {folder: read_meta(folder) for folder in self.folders()}
 
     def numbers(self, results: dict[str, Meta]) -> pd.DataFrame:
@@ -230,7 +224,6 @@ class RunTimesSpec(TableSpec, Trained):
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
     def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
-        """Return the whole table, under no name but the table's own."""
         if name:
             return None
         numbers = self.numbers(results)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import Count
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS
@@ -37,7 +35,7 @@ from rbmbench.reporting.words import count, listed, variant_notes
 GAP = 1  # pixels between images
 PAPER = 255
 LEAST_INK = 0.03
-"""Mean grey of a sheet below which it looks blank; MNIST's digits have 0.13."""
+"""Mean grey of a sheet below which a reader would take it for a mistake; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
@@ -52,7 +50,6 @@ class SampleSheets(Kind):
     lines: Count = Field(default=10, description="rows of images of a sheet")
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse sheets of an unknown panel, of samplers that it has not, or of more samples than are kept."""
         panels = checks.paper.panels_of("isl_curves")
         checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
         _, panel = panels[self.panel]
@@ -71,7 +68,6 @@ class SampleSheets(Kind):
             raise checks.refuse((*location, "panel"), message)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return the figure; the run and the samples of its panel added to the plan."""
         _, panel = planner.paper.panels_of("isl_curves")[self.panel]
         run, drawn = planned_samples(planner, panel)
         letter = self.panel.rpartition(".")[2]
@@ -103,12 +99,10 @@ class SampleSheetsSpec(FigureSpec):
     panels: tuple[SampledPanel]
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """Return the meta of the run, and the samples that are shown, their likelihoods and meta."""
         (panel,) = self.panels
         return {panel.runs[0].folder: (META,), panel.samples.folder: (ISL, SHOWN, META)}
 
     def read(self) -> tuple[SampleResults, list[Sheet]]:
-        """Return the files of the samples, and the images of each sheet."""
         (panel,) = self.panels
         samples = SampleResults.read(panel)
         names = [f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers]
@@ -128,17 +122,16 @@ class SampleSheetsSpec(FigureSpec):
         return pd.concat(parts, ignore_index=True)
 
     def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
-        """Return the sheet of each sampler; `ResultsError` if samples are no square images."""
         from matplotlib import colormaps
 
         from rbmbench.reporting.images import address
 
         samples, sheets = results
-        side = _side(sheets, samples.panel.samples.folder)
+        side = math.isqrt(sheets[0].images.shape[1])
         images = []
         for sheet in sheets:
             name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
-            note = "\nalmost blank: most have hardly any ink" if is_blank(sheet.images) else ""
+            note = "\nalmost blank: most have hardly any ink" if sheet.images.mean() < LEAST_INK * 255 else ""
             image = address(colormaps["gray"](sheet_of(sheet.images, self.columns, side), bytes=True)[..., :3])
             words = {"name": "samples", "words": sheet.options or sheet.label, "heading": name + note}
             images.append(Image(key=sheet.sampler, label=sheet.label, **words, address=image))
@@ -147,7 +140,6 @@ class SampleSheetsSpec(FigureSpec):
         return Chart(heading=heading_of(self, [samples]), images=tuple(images), layout=layout)
 
     def caption(self, results: tuple[SampleResults, list[Sheet]]) -> str:
-        """Return the caption."""
         (panel,), (samples, _) = self.panels, results
         ink = self.numbers(results).groupby("label", sort=False)["ink"].mean()
         blank = list(ink.index[ink < LEAST_INK])
@@ -170,11 +162,6 @@ def height(sheets: int, columns: int, lines: int) -> float:
     return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
 
 
-def is_blank(images: np.ndarray) -> bool:
-    """Return whether images (images, m), 0 to 255, have so little ink that a reader would take them for a mistake."""
-    return bool(images.mean() < LEAST_INK * 255)
-
-
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
     """Return images (images, side * side), 0 to 255, side by side in rows of ``columns``; ink is dark."""
     lines = -(-len(images) // columns)
@@ -185,14 +172,6 @@ def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
         top, left = row * cell + GAP, column * cell + GAP
         page[top : top + side, left : left + side] = 255 - image.reshape(side, side)
     return page
-
-
-def _side(sheets: Iterable[Sheet], folder: str) -> int:
-    visible = next(iter(sheets)).images.shape[1]
-    side = math.isqrt(visible)
-    if side * side != visible:
-        raise ResultsError(f"{folder}: samples of {visible} units; must be square images")
-    return side
 
 
 SampleSheets.SPEC = SampleSheetsSpec

@@ -27,24 +27,19 @@ class StepsPerIteration(Settings):
     steps: int
 
 
-class Series(Settings):
-    """One curve: mean, and band and trials where there are, at its x; null where it has no value."""
+class CurveValues(Settings):
+    """Values of a curve, null where it has none: mean and band over the trials; and the run behind it."""
 
     key: str = Field(description="what it is of, such as an algorithm; decides its look")
     label: str
-    metric: str = Field(default="", description="name of the metric, where the panel shows one")
-    metric_title: str = Field(default="", description="the metric in words, where the panel shows several")
-    x: tuple[FiniteFloat, ...] = Field(description="ascending, in the unit of the axis")
+    metric: str = ""
+    trials: int | None = None
     mean: Numbers
     low: Numbers = ()
     high: Numbers = ()
-    trials: int | None = None
-    singles: tuple[Numbers, ...] = Field(default=(), description="single trials at the same x")
-    place: int = Field(default=0, description="place of its metric in the panel; those after the first are thin")
-    median: Numbers = ()
     estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
     estimate_high: Numbers = ()
-    paths: tuple[Numbers, ...] = Field(default=(), description="single trials that pictures show")
+    singles: tuple[Numbers, ...] = Field(default=(), description="single trials, the first ones")
     run: str = Field(default="", description="id of the run behind it")
     seconds: FiniteFloat | None = Field(
         default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
@@ -52,6 +47,16 @@ class Series(Settings):
     steps: tuple[StepsPerIteration, ...] = Field(
         default=(), description="by stage, up to the first without a fixed number of them"
     )
+
+
+class Series(CurveValues):
+    """One curve at its x."""
+
+    metric_title: str = Field(default="", description="the metric in words, where the panel shows several")
+    x: tuple[FiniteFloat, ...] = Field(description="ascending, in the unit of the axis")
+    place: int = Field(default=0, description="place of its metric in the panel; those after the first are thin")
+    median: Numbers = ()
+    paths: tuple[Numbers, ...] = Field(default=(), description="single trials that pictures show")
 
     @model_validator(mode="after")
     def _values_are_at_x(self) -> Self:

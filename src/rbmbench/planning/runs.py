@@ -16,7 +16,6 @@ from rbmbench.base.settings import (
 )
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
-from rbmbench.io.layout import Layout
 from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
@@ -35,12 +34,7 @@ class Planner:
     shared: dict[Any, Any] = field(default_factory=dict)
     """What figures share: contests by the identity of their figure, compared settings by job and algorithm."""
 
-    @property
-    def layout(self) -> Layout:
-        """Where the files of the scale are."""
-        return self.plan.layout
-
-    def heading(self, key: str, what: Any) -> dict[str, Any]:
+    def heading(self, key: str, what: Any) -> dict[str, object]:
         """Return what the specs of figures and tables have in common."""
         of_kind = {"title": what.title, "kind": what.kind, "reading": what.reading}
         return {"key": key, "paper": self.paper.key, "scale": self.plan.scale} | of_kind
@@ -115,12 +109,12 @@ class Planner:
         title = title or f"{of_name(kind).title} of {run.title}"
         return self.plan.add(Job(identity, kind, settings, run.data, run.id, needs, title))
 
-    def trained(self, panel: Panel) -> dict[str, Any]:
+    def trained(self, panel: Panel) -> dict[str, object]:
         """Return what a spec says of the training of a panel: `planning.specs.Trained`."""
         settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
         return settings | {"trials": panel.trials or self.paper.defaults.trials}
 
-    def labelled(self, folders: Mapping[str, str]) -> list[dict[str, Any]]:
+    def labelled(self, folders: Mapping[str, str]) -> list[dict[str, object]]:
         """Return what a spec says of the runs of a panel, from their folders by algorithm."""
         shown = {name: self.paper.algorithms[name].model_dump(include=SHOWN) for name in folders}
         return [{"algorithm": name, "folder": folder} | shown[name] for name, folder in folders.items()]

@@ -154,16 +154,8 @@ class Shown(Spec):
     @property
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        parts = [
-            difference
-            for difference in self.differences
-            if difference.is_part and not difference.algorithm and difference.value is None
-        ]
-        return (
-            f", without {', '.join(f'{difference.setting} {difference.panel}' for difference in parts)}"
-            if parts
-            else ""
-        )
+        missing = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
+        return f", without {', '.join(f'{part.setting} {part.panel}' for part in missing)}" * bool(missing)
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
         """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
@@ -180,7 +172,7 @@ class Shown(Spec):
 
     @property
     def number(self) -> str:
-        """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
+        """The paper's own name of it; see `number_of`."""
         return number_of(self.key)
 
     def sources(self) -> Mapping[str, Sequence[str]]:
@@ -195,15 +187,15 @@ class Shown(Spec):
         """Return the folders of all results that it rests on, each once."""
         return [folder for folder, names in self.sources().items() if META in names]
 
-    def read(self) -> Any:
+    def read(self) -> object:
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
-    def numbers(self, results: Any) -> pd.DataFrame:
+    def numbers(self, results: object) -> pd.DataFrame:
         """Return the numbers that are shown, as its CSV holds them; ``results`` is what `read` returns."""
         raise NotImplementedError
 
-    def evidence(self, results: Any, name: str, **options: Any) -> Any:
+    def evidence(self, results: object, name: str, **options: object) -> Source | None:
         """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
@@ -219,7 +211,7 @@ class Shown(Spec):
 
 
 def number_of(key: str) -> str:
-    """Return the paper's own name of the figure or table with a key; see `Shown.number`."""
+    """Return the paper's own name, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
     kind, number, addition = KEY_WITHIN_PAPER.search(key).groups()
     name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
     return f"{name} ({addition.replace('_', ' ')})" if addition else name
@@ -233,14 +225,14 @@ def paper_of(key: str) -> str:
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
-    def chart(self, results: Any) -> Chart:
+    def chart(self, results: object) -> Chart:
         """Return all that the figure shows, from what `read` returns; see `rbmbench.planning.chart`.
 
         Its picture is drawn from the chart alone, and so is the page.
         """
         raise NotImplementedError
 
-    def caption(self, results: Any) -> str:
+    def caption(self, results: object) -> str:
         """Return the caption of the figure, which says how it differs from the paper's."""
         raise NotImplementedError
 
@@ -251,16 +243,6 @@ class TableSpec(Shown):
     def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; ``numbers`` are those that `numbers` returns."""
         raise NotImplementedError
-
-
-def read_values(path: str | PathLike) -> dict[str, Any]:
-    """Return a spec as plain data, once it is checked.
-
-    `ResultsError` if the file is missing or is not JSON, `SettingsError` as `parse_spec` raises it.
-    """
-    values = read_json(path)
-    parse_spec(values, str(path))
-    return values
 
 
 def read_specs(path: str | PathLike) -> dict[str, Any]:
@@ -288,18 +270,21 @@ def parse_spec(values: object, where: str) -> Any:
 
 
 def read_spec(path: str | PathLike) -> Any:
-    """Return the spec of a figure or a table from ``results/SCALE/specs/KEY.json``; see `read_values` for errors."""
+    """Return the spec of a figure or a table from ``results/SCALE/specs/KEY.json``.
+
+    `ResultsError` if the file is missing or is not JSON, `SettingsError` as `parse_spec` raises it.
+    """
     return parse_spec(rooted(read_json(path), Path(path)), str(path))
 
 
-def rooted(values: Any, path: Path) -> Any:
+def rooted(values: object, path: Path) -> object:
     """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
     where = path.resolve()
     root = where.parents[min(3, len(where.parents) - 1)]
     return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
 
 
-def with_places(values: Any, change: Callable[[str], str]) -> Any:
+def with_places(values: object, change: Callable[[str], str]) -> object:
     """Return the plain data of a spec with all names of folders and files changed."""
     if isinstance(values, dict):
         return {

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from json import dumps
 from os import PathLike
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -14,6 +15,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
+from rbmbench.io.layout import Layout
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import (
@@ -42,7 +44,7 @@ def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
     return tuple(float(f"{value:.{digits}g}") if abs(value) < float("inf") else None for value in values)
 
 
-def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **more: Any) -> Series:
+def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **more: object) -> Series:
     """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known.
 
     ``digits`` are those of all numbers, by default `DIGITS` of the values, and all of x.
@@ -53,7 +55,7 @@ def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, 
     return Series(key=key, label=label, x=x, **values, **trials, **more)
 
 
-def of_run(run: RunData) -> dict[str, Any]:
+def of_run(run: RunData) -> dict[str, object]:
     """Return the fields of a `Series` that a run gives: its id, and what an iteration of it takes."""
     meta, seconds = run.meta, None
     if is_trained(meta) and meta.get("iterations") and meta.get("trials"):
@@ -88,14 +90,14 @@ def _steps(schedule: Sequence[Mapping[str, Any]]) -> tuple[StepsPerIteration, ..
     return tuple(stages)
 
 
-def described(shown: Shown, spec: Any, **more: Any) -> Any:
+def described(shown: Shown, spec: FigureSpec | TableSpec, **more: object) -> Any:
     """Return a chart or a table with what its spec says of it."""
     words = {"key": spec.key, "paper": spec.paper, "title": spec.title, "reading": spec.reading or ""}
     words |= {"differences": tuple(summarised(spec)), "variant": bool(spec.changed)}
     return shown.model_copy(update=words | more)
 
 
-def chart_of(spec: FigureSpec, results: Any) -> Chart:
+def chart_of(spec: FigureSpec, results: object) -> Chart:
     """Return what a figure shows; ``results`` is what its spec has read."""
     chart = described(spec.chart(results), spec, caption=spec.caption(results))
     lines = [part for line in (spec.which, *chart.differences) for part in wrap(line, LETTERS)]
@@ -113,7 +115,7 @@ def table_of(spec: TableSpec, numbers: pd.DataFrame) -> Table:
     return described(spec.table(numbers), spec, heading=f"{spec.origin}{spec.lacks}: {spec.title}")
 
 
-def write_figure(spec: FigureSpec, results: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
+def write_figure(spec: FigureSpec, results: object, *, json: str, csv: str, md: str, **pictures: str) -> None:
     """Write all files of a figure: chart, numbers, caption, and pictures by their ending."""
     chart = chart_of(spec, results)
     write(chart, json)
@@ -148,6 +150,13 @@ def write(shown: Shown, path: str | PathLike) -> None:
     values = {"version": VERSION} | shown.model_dump(mode="json", exclude_defaults=True)
     with replaced(path) as temporary:
         temporary.write_text(dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def read_shown(layout: Layout, key: str) -> Chart | Table:
+    """Return the table of a key if there is one, else the chart; for errors see `read`."""
+    if Path(layout.table(key, "json")).is_file():
+        return read(Table, layout.table(key, "json"))
+    return read(Chart, layout.figure(key, "json"))
 
 
 def read(kind: type[Shown], path: str | PathLike) -> Any:

@@ -175,18 +175,7 @@ def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Budgeted:
-    """All trials at the budgets of one cost.
-
-    Attributes
-    ----------
-    cost : str
-    budgets : dict
-        By contest.
-    reached : DataFrame
-        See `at_cost`.
-    rates : DataFrame
-        See `chosen_rates`.
-    """
+    """All trials at the budgets of one cost, by contest; see `at_cost` and `chosen_rates`."""
 
     cost: str
     budgets: dict[str, float]

@@ -35,7 +35,6 @@ from rbmbench.reporting.style import (
     look_of,
     page,
     theme,
-    wrap_labels,
 )
 from rbmbench.reporting.words import count
 
@@ -429,7 +428,8 @@ def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: She
     if not handles:
         return
     characters = int(ROW_LETTERS * sheet.share)
-    wrap_labels(handles, characters - 12)
+    for handle in handles:
+        handle.set_label("\n".join(_wrapped([handle.get_label()], characters - 12)))
     columns = legend.columns and max(1, int(legend.columns * sheet.share))
     figure.legend(
         handles=handles,

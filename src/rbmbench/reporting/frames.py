@@ -36,14 +36,9 @@ class RunData:
         return cls(folder, read_meta(folder), read_table(folder, CURVE))
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Title and rows of the data set, and what it stands in for; see `data_of`."""
         return data_of(self.meta, self.folder)
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.data["stand_in"]
 
     def trials(self, metric: str = "log_likelihood") -> pd.DataFrame:
         """Return one metric as a frame of trials (index) by iterations (columns), float64.
@@ -53,8 +48,8 @@ class RunData:
         """
         chosen = self.curve[self.curve["metric"] == metric]
         if chosen.empty:
-            found = ", ".join(sorted(self.curve["metric"].unique())) or "none"
-            raise ResultsError(f"{self.folder}/{CURVE}: metric {metric!r} is missing; found: {found}")
+            metrics = ", ".join(sorted(self.curve["metric"].unique())) or "none"
+            raise ResultsError(f"{self.folder}/{CURVE}: metric {metric!r} is missing; got {metrics}")
         trials = chosen.pivot(index="trial", columns="iteration", values="value").sort_index(axis=1).astype(float)
         first = self.meta.get("settings", {}).get("first_trial", 0)
         expected = range(first, first + self.meta.get("trials", 0))
@@ -83,7 +78,7 @@ def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataF
     return low, high
 
 
-def data_of(meta: Meta, folder: str) -> dict[str, Any]:
+def data_of(meta: Meta, folder: str) -> dict[str, object]:
     """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
 
     `ResultsError` if the meta does not say where the data come from.
@@ -138,8 +133,9 @@ def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
         trials = files.trials(metric)
     except ResultsError as error:
         raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-    labels = [panel.name, panel.data, files.data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
-    values = [*labels, files.stand_in, files.data["rows"]]
+    data = files.data
+    labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
+    values = [*labels, data["stand_in"], data["rows"]]
     rows = {
         "trial": np.repeat(trials.index, trials.shape[1]),
         "iteration": np.tile(trials.columns, len(trials)),
@@ -147,13 +143,6 @@ def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
         "value": trials.to_numpy().ravel(),
     }
     return pd.DataFrame(dict(zip(PANEL_COLUMNS, values, strict=True)) | rows)
-
-
-def trials_left_out(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with a missing or non-finite value: panel, algorithm, label, trial, first such iteration."""
-    bad = frame[~np.isfinite(frame["value"])]
-    keys = ["panel", "algorithm", "label", "trial"]
-    return bad.groupby(keys, sort=False, as_index=False)["iteration"].min()
 
 
 def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
@@ -228,7 +217,7 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     """
     columns = ["panel", "algorithm", "largest standard error", "particles", "temperatures"]
     columns += ["least share of particles", "widest interval", "share converged"]
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
         files, budget = runs[run.folder], dict(panel.annealing)
@@ -258,7 +247,7 @@ def run_settings(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataF
     return pd.DataFrame(rows).set_index("panel")
 
 
-def initial_words(initial: Mapping[str, Any]) -> list[str]:
+def initial_words(initial: Mapping[str, object]) -> list[str]:
     """Return in words what the initial parameters are: "normal 0.01" and, if they are not drawn, "biases zero"."""
     words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
     biases = {"zero": ["biases zero"], "base_rate": ["base-rate biases"]}

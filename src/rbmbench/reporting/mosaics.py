@@ -27,24 +27,17 @@ LOOKS = {FILTER: ("vlag", -1.0), SAMPLE: ("binary", 0.0)}
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Filters and samples of one model.
-
-    Attributes
-    ----------
-    algorithm, label : str
-    iteration : int
-    largest : float
-        The largest absolute weight of its filters.
-    filters, samples : ndarray, shape (images, side, side)
-        Filters in [-1, 1], each divided by its largest absolute weight; samples in [0, 1].
-    """
+    """Filters and samples of one model, (images, side, side)."""
 
     algorithm: str
     label: str
     iteration: int
     largest: float
+    """The largest absolute weight of its filters."""
     filters: np.ndarray
+    """In [-1, 1], each divided by its largest absolute weight."""
     samples: np.ndarray
+    """In [0, 1]."""
 
 
 def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:

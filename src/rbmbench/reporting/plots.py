@@ -26,7 +26,7 @@ BETWEEN = "0.8"
 """Grey between images, which is no value of theirs."""
 
 
-def plot_curve(curve: pd.DataFrame, metric: str = "log_likelihood", ax: Axes | None = None, **options: Any) -> Axes:
+def plot_curve(curve: pd.DataFrame, metric: str = "log_likelihood", ax: Axes | None = None, **options: object) -> Axes:
     """Draw a metric over the iterations: the mean of the trials, and a band from the least to the largest.
 
     Parameters
@@ -110,7 +110,7 @@ def plot_samples(
     return _drawn(binary_rows(states, "states"), shape, ax, "sample", names, cmap="binary", vmin=0, vmax=1)
 
 
-def check_shape(shape: Any, units: int) -> None:
+def check_shape(shape: object, units: int) -> None:
     """Raise a `SettingsError` if a shape is not one of images with a pixel for each visible unit."""
     try:
         rows, columns = shape
@@ -128,7 +128,7 @@ def _drawn(
     one: str,
     names: Sequence[str],
     label: str | None = None,
-    **colours: Any,
+    **colours: object,
 ) -> Axes:
     """Draw rows of values (count, m) as images, or else as the columns of a matrix."""
     if shape is not None:

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from rbmbench.io.layout import PICTURE_ENDINGS, Layout
-from rbmbench.planning.chart import Chart, Table
+from rbmbench.planning.chart import Table
 from rbmbench.reporting import charts, style, text_tables
 
 
@@ -22,11 +22,10 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
         If its chart or its table is missing or damaged.
     """
     source, target = Layout(str(root)), Layout(str(out))
-    if Path(source.table(key, "json")).is_file():
-        table = charts.read(Table, source.table(key, "json"))
-        text_tables.write_markdown(table, target.table(key, "md"))
-        text_tables.write_tex(table, target.table(key, "tex"))
+    shown = charts.read_shown(source, key)
+    if isinstance(shown, Table):
+        text_tables.write_markdown(shown, target.table(key, "md"))
+        text_tables.write_tex(shown, target.table(key, "tex"))
         return True
-    chart = charts.read(Chart, source.figure(key, "json"))
     pictures = {ending: target.figure(key, ending) for ending in PICTURE_ENDINGS}
-    return charts.write_pictures(chart, sheet, md=target.figure(key, "md"), **pictures)
+    return charts.write_pictures(shown, sheet, md=target.figure(key, "md"), **pictures)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The measured speed of training steps: the table in Markdown, and bars against floors and peers."""
 
-from collections.abc import Mapping
 from os import PathLike
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_csv
 from rbmbench.reporting.style import BLUE, GREY, PAGE_WIDTH, VERMILLION, theme
 
@@ -47,20 +46,20 @@ def step_bars(table: pd.DataFrame) -> pd.DataFrame:
         if line is None:
             continue
         floor = line.reference_milliseconds
-        found = [(FLOOR, line.against.removeprefix("its "), floor)]
+        bars = [(FLOOR, line.against.removeprefix("its "), floor)]
         binary = of_step[of_step["kind"] == PRODUCTS]
         names = binary["against"].str.removeprefix("its ")
-        found += [(PRODUCTS, name, t) for name, t in zip(names, binary["reference_milliseconds"], strict=True)]
-        found.append((OURS, OURS, line.milliseconds))
+        bars += [(PRODUCTS, name, t) for name, t in zip(names, binary["reference_milliseconds"], strict=True)]
+        bars.append((OURS, OURS, line.milliseconds))
         others = of_step[of_step["kind"] == PEER]
-        found += [(PEER, name, t) for name, t in zip(others["against"], others["reference_milliseconds"], strict=True)]
-        lines += [(step, kind, name, time, time / floor) for kind, name, time in found]
+        bars += [(PEER, name, t) for name, t in zip(others["against"], others["reference_milliseconds"], strict=True)]
+        lines += [(step, kind, name, time, time / floor) for kind, name, time in bars]
     if not lines:
-        raise ResultsError("speed of steps: none was measured against a floor; found no line of kind 'floor'")
+        raise ResultsError("speed of steps: none was measured against a floor; got no line of kind 'floor'")
     return pd.DataFrame(lines, columns=["step", "kind", "name", "milliseconds", "ratio"])
 
 
-def bars(table: pd.DataFrame, meta: Mapping[str, Any]) -> Figure:
+def bars(table: pd.DataFrame, meta: Meta) -> Figure:
     """Draw milliseconds per update as bars, with the ratio to the floor beside each; see `step_bars`.
 
     ``meta`` is what they were measured with: hardware, threads, precision, finished. The floor is the dense products.
@@ -103,7 +102,7 @@ def _draw_step(ax: Axes, of_step: pd.DataFrame) -> None:
     ax.set_title(of_step["step"].iloc[0], loc="left", fontweight="bold")
 
 
-def conditions(meta: Mapping[str, Any]) -> str:
+def conditions(meta: Meta) -> str:
     """Return in words what a speed was measured with: processor, threads, precision, date (UTC)."""
     hardware, threads = meta["hardware"], meta["threads"]
     return (
@@ -112,7 +111,7 @@ def conditions(meta: Mapping[str, Any]) -> str:
     )
 
 
-def caption(meta: Mapping[str, Any]) -> str:
+def caption(meta: Meta) -> str:
     """Return what the picture shows, and what it leaves out."""
     return (
         "Time per update, the best of several turns; all bars of a step were measured in turns in one process. The"
@@ -122,12 +121,12 @@ def caption(meta: Mapping[str, Any]) -> str:
     )
 
 
-def markdown(table: pd.DataFrame, meta: Mapping[str, Any]) -> str:
+def markdown(table: pd.DataFrame, meta: Meta) -> str:
     """Return the table as Markdown, with what it was measured with below it."""
     shown = table.drop(columns="kind").round({"milliseconds": 3, "reference_milliseconds": 3, "ratio": 3})
     text = shown.to_markdown(index=False, disable_numparse=True)
     return f"{text}\n\n{conditions(meta)}; best of several turns.{_left_out(meta)}\n"
 
 
-def _left_out(meta: Mapping[str, Any]) -> str:
+def _left_out(meta: Meta) -> str:
     return "".join(f" {words}." for words in meta.get("left_out") or [])

@@ -7,11 +7,10 @@ lines are the widest and lie lowest, so that a dashed curve on top of an equal o
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -81,8 +80,6 @@ DASHES = {"solid": SOLID, "dashed": DASHED, "dotted": DOTTED, "dash_dotted": DAS
 """Dash patterns by the names that the configuration gives them."""
 WIDTHS = {SOLID: 2.4, LONG: 1.6, DASHED: 1.5, DASH_DOTTED: 1.4, DOTTED: 1.5}
 HEIGHTS = {SOLID: 2.0, LONG: 2.2, DASHED: 2.4, DASH_DOTTED: 2.6, DOTTED: 2.8}
-LEAST_CONTRAST = 3.0
-"""Of a line with white paper, as WCAG 2.1 asks for graphics."""
 DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
 
 Look = dict[str, Any]
@@ -181,19 +178,8 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> Loo
         pattern = DASH_OF_FAMILY.get(family, SOLID)
     elif family == "cs_dcp" and pattern == DASHED:
         pattern = DASH_DOTTED
-    return line_style(color or _scaled(hue, brightness), DASHES[dash] if dash else pattern)
-
-
-def styles(names: Iterable[str]) -> dict[str, Look]:
-    """Return `look_of` for each name."""
-    return {name: look_of(name) for name in names}
-
-
-def contrast(color: str) -> float:
-    """Return the contrast of a colour #RRGGBB with white, 1 to 21, as WCAG 2.1 defines it."""
-    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+    color, pattern = color or _scaled(hue, brightness), DASHES[dash] if dash else pattern
+    return {"color": color, "linestyle": pattern, "linewidth": WIDTHS[pattern], "zorder": HEIGHTS[pattern]}
 
 
 def _hashed(name: str, values: list) -> Any:
@@ -204,11 +190,6 @@ def _hashed(name: str, values: list) -> Any:
 def _scaled(color: str, brightness: float) -> str:
     """Return a colour #RRGGBB, each part times the brightness."""
     return "#" + "".join(f"{round(brightness * int(color[place : place + 2], 16)):02X}" for place in (1, 3, 5))
-
-
-def line_style(color: str, dashes: str | tuple) -> Look:
-    """Return the keyword arguments of `matplotlib.axes.Axes.plot` for a colour and a dash pattern."""
-    return {"color": color, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
 
 
 @contextmanager
@@ -226,12 +207,6 @@ def page(rows: int, sheet: Sheet = PAGE) -> Figure:
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
     return figure
-
-
-def wrap_labels(handles: Iterable[Any], letters: int) -> None:
-    """Break the labels of a legend's entries into lines of at most so many letters."""
-    for handle in handles:
-        handle.set_label("\n".join(wrap(handle.get_label(), letters, break_on_hyphens=False)))
 
 
 def finish_axes(ax: Axes) -> None:

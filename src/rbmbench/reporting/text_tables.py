@@ -3,7 +3,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import groupby
 from os import PathLike
@@ -78,19 +78,15 @@ def part_of(caption: str, cells: pd.DataFrame, words: int, published: Mapping[st
 def write_markdown(table: Table, path: str | PathLike) -> None:
     """Write a table with its captions and notes as Markdown."""
     first, *others = table.parts
-    text = [f"# {table.heading}", first.caption, _markdown(first)]
+    text = [f"# {table.heading}", first.caption, markdown_table(first)]
     for part in others:
-        text += [f"## {part.caption}", _markdown(part)]
+        text += [f"## {part.caption}", markdown_table(part)]
     write_text("\n\n".join([*text, "\n".join(f"- {note}" for note in table.notes)]), path)
 
 
-def _markdown(part: TablePart) -> str:
-    return markdown_table(pd.DataFrame(part.lines, columns=list(part.columns)))
-
-
-def markdown_table(table: pd.DataFrame) -> str:
-    """Return text cells as a Markdown table; numbers stay as they are written."""
-    return tabulate(table, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
+def markdown_table(part: TablePart) -> str:
+    """Return a part as a Markdown table; numbers stay as they are written."""
+    return tabulate(part.lines, headers=part.columns, tablefmt="pipe", disable_numparse=True)
 
 
 def write_tex(table: Table, path: str | PathLike) -> None:
@@ -130,18 +126,16 @@ def _tabular(part: TablePart) -> str:
             heads.append(name)
             formats.append("l" if place < part.words else "r")
         columns.append(shown)
-    lines = [_spanned(groups)] if any(groups) else []
+    lines = []
+    if any(groups):
+        parts = [(name, len(list(same))) for name, same in groupby(groups)]
+        spans = [rf"\multicolumn{{{length}}}{{c}}{{{tex_text(name)}}}" for name, length in parts]
+        lines = [" & ".join(spans) + r" \\"]
     rows = [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
     body = [*lines, " & ".join(heads) + r" \\", r"\midrule", *rows]
     return "\n".join(
         [rf"\begin{{tabular}}{{{''.join(formats)}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
     )
-
-
-def _spanned(groups: Sequence[str]) -> str:
-    """Return the row of a head that names groups of columns."""
-    parts = [(name, len(list(same))) for name, same in groupby(groups)]
-    return " & ".join(rf"\multicolumn{{{length}}}{{c}}{{{tex_text(name)}}}" for name, length in parts) + r" \\"
 
 
 def _number_column(cells: list[str]) -> tuple[int, str, list[str]] | None:

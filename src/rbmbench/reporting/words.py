@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable, Mapping
 from textwrap import wrap
-from typing import Any
 
 import pandas as pd
 
@@ -66,7 +65,7 @@ def phrase(difference: Difference, units: Mapping[str, str] = UNITS) -> str:
     return f"{count(value)} of {count(published)} {name}" if value < published else ""
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "on", False: "off", None: "none"}[value]
     if isinstance(value, list):

@@ -149,4 +149,4 @@ def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     (made / "kept" / "meta" / "popcd_fig1.json").write_text(json.dumps(metas))
     capsys.readouterr()
     assert cli.main(shown) == 2
-    assert "popcd_fig2.json: same_as: found 'popcd_fig1'" in capsys.readouterr().err
+    assert "popcd_fig2.json: same_as: names 'popcd_fig1'" in capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_a_log_begins_anew(data, tmp_path):
     assert (tmp_path / "x.log").read_text().count("\n") == 1
 
 
-@pytest.mark.parametrize(("log", "reason"), [("/dev/full", "is a device"), ("bars.npz/x.log", "File exists")])
+@pytest.mark.parametrize(("log", "reason"), [("/dev/full", "is no regular file"), ("bars.npz/x.log", "File exists")])
 def test_a_log_that_cannot_be_written_is_told_once(data, tmp_path, capfd, log, reason):
     (tmp_path / "bars.npz").write_text("")
     assert main([*data, "--log", str(tmp_path / log)]) == 0

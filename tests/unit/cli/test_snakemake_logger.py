@@ -18,7 +18,7 @@ from rbmbench.cli.job_lines import JobLines, Titles, last_line
 from rbmbench.cli.output import MESSAGES
 from rbmbench.cli.snakemake_logger import LogHandler, LogHandlerSettings
 from rbmbench.io.layout import Layout
-from rbmbench.planning.forecast import Expected
+from rbmbench.planning.forecast.remaining import Expected
 
 COMMAND = "rbmbench train --out 'x'"
 SETTINGS = dict.fromkeys(("nocolor", "debug_dag", "verbose", "dryrun", "printshellcmds", "show_failed_logs", "stdout"))

@@ -109,7 +109,7 @@ def test_a_missing_metric_names_panel_run_and_what_there_is(tmp_path):
         spec.read()
     assert str(error.value) == (
         f"panel b, ucd: {tmp_path}/runs/popcd_fig1-b-ucd/curve.parquet: metric 'rejections' is missing; "
-        "found: log_likelihood, log_partition, proxy, stopping_time"
+        "got log_likelihood, log_partition, proxy, stopping_time"
     )
 
 

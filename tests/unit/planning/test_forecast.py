@@ -33,7 +33,6 @@ from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.model.work import ASSUMED_STOPPING_TIME, MEGABYTES, SECONDS
-from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast import costs, jobs, records
 from rbmbench.planning.jobs import Job, Plan
 from rbmbench.training.timing import best_seconds, made_data
@@ -137,7 +136,7 @@ def known():
 
 
 def test_known_costs_are_recovered():
-    fitted = forecasts.fitted_model(made_records(varied_metas()), MACHINE, never)
+    fitted = costs.fitted_model(made_records(varied_metas()), MACHINE, never)
     # The costs of single operations are only known as far as they matter; what runs take is known well.
     defaults_are_off = []
     for unseen in (run_settings(11, 71, 9000, 7, "pop_cd", {"k": 3}), run_settings(307, 211, 4000, 2, "cd", {"k": 5})):
@@ -161,7 +160,7 @@ def test_single_disturbed_runs_do_not_bend_the_fit():
     for meta in metas[::5]:
         for kind in ("training_seconds", "training_cpu_seconds", "evaluation_seconds"):
             meta["wall"][kind] *= 8
-    fitted = forecasts.fitted_model(made_records(metas), MACHINE, never)
+    fitted = costs.fitted_model(made_records(metas), MACHINE, never)
     counted = training_work(run_settings(307, 211, 4000, 2), 3001, 401)
     truth = sum(total(COSTS, counts) for counts in counted.stages.values())
     assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.3)
@@ -176,7 +175,7 @@ def test_without_records_the_machine_is_timed(monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0))
     slow = {name: 4 * cost for name, cost in SECONDS.items()}
     timed = [replace(record, jitter=0.0) for record in made_records(varied_metas(slow))]
-    fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
+    fitted = costs.fitted_model([], MACHINE, lambda: timed)
     counted = training_work(run_settings(), 3001, 401)
     expected = sum(total(slow, counts) for counts in counted.stages.values())
     assert fitted.seconds_of(counted) == pytest.approx(expected, rel=0.1)
@@ -184,21 +183,21 @@ def test_without_records_the_machine_is_timed(monkeypatch):
     assert math.isnan(fitted.clock)
     # Records of another machine do not replace the timing; without one, they are better than nothing.
     others = made_records(varied_metas(cpu="Other"))
-    assert forecasts.fitted_model(others, MACHINE, lambda: timed).seconds == fitted.seconds
-    foreign = forecasts.fitted_model(others, MACHINE)
+    assert costs.fitted_model(others, MACHINE, lambda: timed).seconds == fitted.seconds
+    foreign = costs.fitted_model(others, MACHINE)
     expected = sum(total(COSTS, counts) for counts in counted.stages.values())
     assert foreign.seconds_of(counted) == pytest.approx(expected, rel=0.1)
     assert foreign.basis == "16 recorded jobs of other machines"
-    assert forecasts.fitted_model([], MACHINE).basis == "no recorded jobs"
+    assert costs.fitted_model([], MACHINE).basis == "no recorded jobs"
 
 
 def test_the_short_timing_is_sane():
-    found = forecasts.calibration_records()
+    found = records.calibration_records()
     seconds = [sum(record.seconds.values()) for record in found]
     expected = [sum(total(SECONDS, counts) for counts in record.work.stages.values()) for record in found]
     # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
     assert np.all(np.abs(np.log(np.divide(seconds, expected))) < math.log(20))
-    assert {record.machine for record in found} == {forecasts.this_machine()}
+    assert {record.machine for record in found} == {records.this_machine()}
 
 
 def test_longer_runs_take_longer():
@@ -351,7 +350,7 @@ def test_pairs_that_meet_later_than_a_pilot_are_cut_by_the_settings(monkeypatch)
 @pytest.mark.slow
 def test_samples_take_what_is_forecast():
     timed = records.calibration_records()
-    fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
+    fitted = costs.fitted_model([], MACHINE, lambda: timed)
     samplers = {"gibbs": {"name": "gibbs", "grid": {"k": [1, 5]}}, "pt": {"name": "parallel_tempering"}}
     samplers["rates"] = {"name": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.1], "k": [1, 5]}}
     settings = parse(SamplingSettings, {"samplers": samplers, "samples": 2003, "points": 31}, "test")
@@ -510,7 +509,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
         (tmp_path / "tiny" / "runs" / name / "meta.json").write_text(text)
     # Kept results hold the same run once more.
     write_json(tmp_path / "reference" / "tiny" / "meta" / "popcd_fig1.json", {"a_run": good, "odd": 3})
-    found, notes = forecasts.read_records([tmp_path])
+    found, notes = records.read_records([tmp_path])
     assert [record.name for record in found] == [f"{good['run']} training"]
     assert all(len(note.splitlines()) == 1 for note in notes)
     for name, reason in {
@@ -526,19 +525,19 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ResultsError, match="gone: must be a folder of results"):
-        forecasts.read_records([tmp_path / "gone"])
+        records.read_records([tmp_path / "gone"])
 
 
 @pytest.mark.slow
 def test_kept_results_tell_how_far_forecasts_are_off(repository):
-    found, notes = forecasts.read_records([repository / "results" / "reference"])
+    found, notes = records.read_records([repository / "results" / "reference"])
     assert notes == []
     assert len(found) >= 60
     machine = found[0].machine
     # What docs/reproducing.md promises: one half of the jobs of a processor second or more, from the other half.
     errors = []
     for half in (0, 1):
-        fitted = forecasts.fitted_model(found[half::2], machine, list)
+        fitted = costs.fitted_model(found[half::2], machine, list)
         for record in found[1 - half :: 2]:
             took = sum(record.seconds.values())
             if took >= 1:
@@ -547,7 +546,7 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     median, most = np.exp(np.quantile(errors, (0.5, 0.9)))
     assert 1 < median < 1.2
     assert median < most < 1.6
-    fitted = forecasts.fitted_model(found, machine, list)
+    fitted = costs.fitted_model(found, machine, list)
     # Many kept records are not of the job alone, but begin with the peak of the Snakemake that started it (several jobs
     # have the same 675.4 MB): they bound what it took from above only.
     ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in found]
@@ -562,7 +561,7 @@ def asked(repository, *arguments):
 
 
 def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(forecasts, "this_machine", lambda: MACHINE)
+    monkeypatch.setattr(records, "this_machine", lambda: MACHINE)
     for number, meta in enumerate(varied_metas()):
         write_json(tmp_path / "results" / "old" / "runs" / str(number) / "meta.json", meta)
     write_json(tmp_path / "results" / "old" / "runs" / "odd" / "meta.json", {})
@@ -580,7 +579,7 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
 
 def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(couple, "meeting_steps", never)  # which only couplings of ucd_fig5 need
-    monkeypatch.setattr(forecasts, "calibration_records", list)
+    monkeypatch.setattr(records, "calibration_records", list)
     options = "--results", tmp_path, "--out", tmp_path / "forecast.csv", "--target"
     assert asked(repository, *options, "paper_cd_bias_bound", "popcd_table1") == 0
     results = [line.split(",")[0] for line in (tmp_path / "forecast.csv").read_text().splitlines()]

@@ -8,9 +8,9 @@ import pytest
 from planned import planned_here
 
 from rbmbench.planning.blocks import blocks_of
-from rbmbench.planning.forecast import Expected, Remaining, expected_seconds
 from rbmbench.planning.forecast.costs import UNFITTED
 from rbmbench.planning.forecast.jobs import jobs_of
+from rbmbench.planning.forecast.remaining import Expected, Remaining, expected_seconds
 from rbmbench.planning.jobs import Plan
 
 

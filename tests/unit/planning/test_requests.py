@@ -4,7 +4,6 @@
 import pytest
 from planned import planned_here
 
-from rbmbench.planning.forecast import read_records, requests
 from rbmbench.planning.forecast.jobs import (
     LEAST_MEGABYTES,
     LEAST_MINUTES,
@@ -14,6 +13,7 @@ from rbmbench.planning.forecast.jobs import (
     jobs_of,
     request,
 )
+from rbmbench.planning.forecast.records import read_records
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_short_jobs_were_short(kept):
 @pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
 def test_everything_that_is_planned_asks_for_something(overlays):
     asked = planned_here(*overlays)
-    found = requests(jobs_of(asked))
+    found = {name: request(job.work) for name, job in jobs_of(asked).items()}
     assert found.keys() == asked.jobs.keys()
     assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())
     assert all(each.megabytes >= LEAST_MEGABYTES for each in found.values())

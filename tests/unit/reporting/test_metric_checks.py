@@ -43,7 +43,7 @@ def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
     found = MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
     half = 0.1 / np.sqrt(3) * stats.t.ppf(0.975, 2)
     assert (found.value, found.low, found.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
-    with pytest.raises(SettingsError, match="has no reference 'true_model'; found: maximum"):
+    with pytest.raises(SettingsError, match="has no reference 'true_model'; got maximum"):
         MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
 
 

@@ -188,7 +188,7 @@ def test_missing_template_is_one_line(tmp_path):
 @pytest.mark.parametrize("content", [b"\x8f\x00", b"{}", b'{"cells": 3, "nbformat": 4}', b"[" * 5000])
 def test_a_template_that_is_no_notebook_is_one_line(tmp_path, content):
     (tmp_path / "odd.ipynb").write_bytes(content)
-    with pytest.raises(ResultsError, match=r"odd\.ipynb: is no notebook"):
+    with pytest.raises(ResultsError, match=r"odd\.ipynb: cannot be read"):
         run_notebook(tmp_path / "odd.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")
     assert [file.name for file in tmp_path.iterdir()] == ["odd.ipynb"]
 

@@ -16,7 +16,7 @@ from rbmbench.reporting.page.reader import order
 from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.words import summarised
 
-CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note"), "")
+CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "what"), "")
 CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
 
 

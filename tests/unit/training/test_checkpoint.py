@@ -189,7 +189,7 @@ def test_files_of_another_kind_are_damaged_checkpoints(tmp_path, content):
 
 def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
     message = refusal(tmp_path)
-    assert "cannot be written (is a folder;" in message
+    assert "cannot be written (is no regular file;" in message
     assert message.endswith("fix that, or delete it to restart the run")
     with pytest.raises(CheckpointError):
         resumed(tmp_path, "mine")

@@ -103,22 +103,13 @@ def fit_costs(observations: Iterable[tuple[Counts, float, float]], prior: Costs)
     centre = np.log([prior[name] for name in names])
 
     # Unknowns: the logarithm of the machine's speed, then of each cost relative to the prior at that speed.
-    def terms(unknowns: np.ndarray) -> np.ndarray:
-        return counts * np.exp(centre + unknowns[0] + unknowns[1:])
-
     def residuals(unknowns: np.ndarray) -> np.ndarray:
-        fit = np.log(terms(unknowns).sum(axis=1)) - observed
+        fit = np.log(counts @ np.exp(centre + unknowns[0] + unknowns[1:])) - observed
         return np.concatenate([weights * fit, unknowns[1:] / PRIOR_SPREAD])
-
-    def jacobian(unknowns: np.ndarray) -> np.ndarray:
-        shares = terms(unknowns)
-        shares /= shares.sum(axis=1, keepdims=True)
-        of_fit = weights[:, None] * np.column_stack([np.ones(len(shares)), shares])
-        return np.concatenate([of_fit, np.eye(len(names) + 1)[1:] / PRIOR_SPREAD])
 
     # The matrices are small: more threads wait for each other.
     with threadpool_limits(1):
-        fit = least_squares(residuals, np.zeros(len(names) + 1), jacobian, loss="soft_l1", f_scale=SLOW_GROWTH).x
+        fit = least_squares(residuals, np.zeros(len(names) + 1), loss="soft_l1", f_scale=SLOW_GROWTH).x
     return dict(zip(names, np.exp(centre + fit[0] + fit[1:]).tolist(), strict=True))
 
 

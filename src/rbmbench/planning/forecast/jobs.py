@@ -165,11 +165,6 @@ def priorities(jobs: Mapping[str, Job]) -> dict[str, float]:
     return {name: length / (longest + 1) for name, length in lengths.items()}
 
 
-def requests(jobs: Mapping[str, Job]) -> dict[str, Request]:
-    """Return the requests of jobs to a scheduler, by id."""
-    return {name: request(job.work) for name, job in jobs.items()}
-
-
 def request(work: Work) -> Request:
     """Return the request of a job to a scheduler, from default costs: the same on all nodes, and generous."""
     seconds, megabytes = UNFITTED.seconds_of(work), UNFITTED.megabytes_of(work)

@@ -24,7 +24,7 @@ class Context:
     """A paper as published, or as one scale runs it."""
     tables: Mapping[str, Iterable[Any]]
     """The entries of the paper's published tables, by table."""
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]
     """All arguments of the claim."""
 
     @property
@@ -52,10 +52,10 @@ class Names:
             return None
         known = sorted({name for context in contexts for name in self.known(context)})
         for depth, part in enumerate(self.parts[:-1] if known else (), start=1):
-            found, allowed = _first(value, depth), {_first(name, depth) for name in known}
-            if found not in allowed:
-                return unknown_name(part, found, allowed)
-            known = [name for name in known if _first(name, depth) == found]
+            start, allowed = _first(value, depth), {_first(name, depth) for name in known}
+            if start not in allowed:
+                return unknown_name(part, start, allowed)
+            known = [name for name in known if _first(name, depth) == start]
         return unknown_name(self.parts[-1], value, known)
 
 
@@ -76,7 +76,7 @@ class UpTo:
         return f"must be at most {max(limits)}, {self.what}, got {value}"
 
 
-def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> Iterator[str]:
+def problems(key: str, annotation: object, value: object, contexts: list[Context]) -> Iterator[str]:
     """Yield what is wrong with the value of an argument, or with each item of a list, after its key."""
     mark = mark_of(annotation)
     items = [(f"{key}.{n}", item) for n, item in enumerate(value)] if isinstance(value, list) else [(key, value)]
@@ -85,7 +85,7 @@ def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> 
             yield f"{place}: {message}"
 
 
-def mark_of(annotation: Any) -> Names | UpTo | None:
+def mark_of(annotation: object) -> Names | UpTo | None:
     """Return the mark of an annotation, which may stand inside a list or a union; None if there is none."""
     for part in getattr(annotation, "__metadata__", ()):
         if isinstance(part, Names | UpTo):
@@ -175,7 +175,7 @@ def _name(parts: tuple[str, ...], known: Callable[[Context], Iterable[str]], des
     return Annotated[str, Field(description=description), Names(parts, known)]
 
 
-def _setting(name: str, otherwise: Any = None) -> Callable[[Context], Any]:
+def _setting(name: str, otherwise: object = None) -> Callable[[Context], object]:
     """Return a function that reads a setting of the panel of the argument ``curve``."""
     return lambda context: getattr(context.panel, name, otherwise)
 

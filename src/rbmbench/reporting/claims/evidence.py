@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.planning.specs import Shown
+from rbmbench.planning.specs import Shown, Source
 
 
 class NotRun(Exception):
@@ -28,15 +28,15 @@ class Evidence:
     as its claims file has them.
     """
 
-    def __init__(self, paper: str, specs: Iterable[Shown], published: Mapping[str, Any] | None = None):
+    def __init__(self, paper: str, specs: Iterable[Shown], published: Mapping[str, dict] | None = None):
         self._specs = {spec.name: spec for spec in specs if spec.paper == paper}
         self._published = dict(published or {})
-        self._found: dict[str, Any] = {}
-        self._sources: dict[tuple[str, str], Any] = {}
-        self.used: list[Any] = []
+        self._results: dict[str, object] = {}
+        self._sources: dict[tuple[str, str], Source | None] = {}
+        self.used: list[Source] = []
         """All sources that `of` returned; clear it before a measurement to learn what that uses."""
 
-    def of(self, name: str, kind: str = "learning_curves", **options: Any) -> Any:
+    def of(self, name: str, kind: str = "learning_curves", **options: object) -> Any:
         """Return the source that a name such as ``fig1.a.cd_1`` stands for; see `Shown.evidence` for the options.
 
         Raises
@@ -54,11 +54,11 @@ class Evidence:
             raise SettingsError(f"claims: {name!r}: must be of the kind {kind!r}, got {spec.kind!r}")
         if spec is not None and name.count(".") != spec.NAMES.count("."):
             raise SettingsError(f"claims: must have the form {spec.NAMES}, got {name!r}")
-        if spec is not None and key not in self._found:
-            self._found[key] = spec.read()
+        if spec is not None and key not in self._results:
+            self._results[key] = spec.read()
         asked = name, repr(options)
         if asked not in self._sources:
-            self._sources[asked] = None if spec is None else spec.evidence(self._found[key], part, **options)
+            self._sources[asked] = None if spec is None else spec.evidence(self._results[key], part, **options)
         if self._sources[asked] is None:
             raise NotRun(f"{name} is not part of this scale")
         self.used.append(self._sources[asked])

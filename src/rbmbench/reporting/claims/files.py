@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, create_mode
 
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import Count, Settings
+from rbmbench.base.settings import Count, Settings, no_truth_value
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import KINDS, Paper
@@ -63,8 +63,8 @@ class Each(Settings):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
-        if (found := math.prod(map(len, self.each))) > MOST_CLAIMS:
-            raise ValueError(f"each: must have at most {MOST_CLAIMS} combinations, got {found}")
+        if (count := math.prod(map(len, self.each))) > MOST_CLAIMS:
+            raise ValueError(f"each: must have at most {MOST_CLAIMS} combinations, got {count}")
         return self
 
 
@@ -94,7 +94,7 @@ class Claim(Each):
     needs: Needs = Field(default=Needs(), description="requirements of this claim, instead of those of the file")
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """The arguments of the measurement that the claim gives."""
         own = self.model_fields_set - RangedClaim.model_fields.keys()
         return {name: getattr(self, name) for name in own}
@@ -107,14 +107,7 @@ class Claim(Each):
         return before[0] if math.isinf(before[0]) else published / factor, published * factor
 
 
-def _no_truth_value(value: Any) -> Any:
-    """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")
-    return value
-
-
-End = Annotated[Bound, Field(strict=False), BeforeValidator(_no_truth_value)]
+End = Annotated[Bound, Field(strict=False), BeforeValidator(no_truth_value)]
 
 
 class RangedClaim(Claim):
@@ -123,7 +116,7 @@ class RangedClaim(Claim):
     above: End = Field(default=-math.inf, description="the measured number must be larger")
     below: End = Field(default=math.inf, description="the measured number must be smaller")
 
-    def bounds(self, *_: Any) -> tuple[float, float]:
+    def bounds(self, *_: object) -> tuple[float, float]:
         """Return the accepted range."""
         return self.above, self.below
 
@@ -181,13 +174,13 @@ class ClaimFile(Settings):
     findings: tuple[Finding, ...] = Field(
         default=(), description="what the paper says, with the claims that are the evidence, in the order of importance"
     )
-    claims: tuple[dict[str, Any], ...] = Field(description="the claims")
-    published_tables: dict[TableName, dict[str, Any]] = Field(
+    claims: tuple[dict[str, object], ...] = Field(description="the claims")
+    published_tables: dict[TableName, dict[str, object]] = Field(
         default={}, description="the numbers that the paper prints in its tables"
     )
 
 
-def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[str, Any]]:
+def expanded(entry: Mapping[str, object], where: str = "claims") -> Iterator[dict[str, object]]:
     """Yield the claims that one entry of a file stands for.
 
     The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
@@ -202,7 +195,7 @@ def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[s
         yield {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
 
 
-def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
+def _filled(value: object, names: Mapping[str, object], place: str) -> object:
     if isinstance(value, dict):
         return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
     if isinstance(value, list):
@@ -227,8 +220,10 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
         if "id" not in entry:
             raise SettingsError(f"{where}: claims.{number}.id: is missing")
         for values in expanded(entry, where):
-            place = f"{where}: claim {values['id']!r}"
-            claim = parse(_model_of(values, place), values, place)
+            place, kind = f"{where}: claim {values['id']!r}", values.get("kind")
+            if isinstance(kind, str):
+                _known(f"{place}: kind", "kind", kind, claim_models())
+            claim = parse(claim_models().get(str(kind), Claim), values, place)
             if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
                 raise SettingsError(f"{place}: {mistake}")
             if claim.id in known:
@@ -238,32 +233,19 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
             yield claim.model_copy(update={"needs": file.needs.model_copy(update=own)})
 
 
-def _model_of(values: Mapping[str, Any], place: str) -> type[Claim]:
-    kind = values.get("kind")
-    if not isinstance(kind, str):
-        return Claim
-    _known(f"{place}: kind", "kind", kind, claim_models())
-    return claim_models()[kind]
-
-
 def check(folder: Path, configuration: Configuration) -> None:
     """Check the files of claims of all papers before anything is computed.
 
     Claims may name what a paper has as it is published, or as the scale runs it. `SettingsError` for the first mistake:
-    one line that names file, claim, key, what was found and what is allowed.
-
-    Parameters
-    ----------
-    folder : path
-        The folder of the files, ``KEY.yaml`` for each paper.
-    configuration : Configuration
+    one line that names file, claim, key, what was found and what is allowed. ``folder`` has the files, ``KEY.yaml``
+    for each paper.
     """
     for paper in configuration.papers:
         path = folder / f"{paper.key}.yaml"
         check_file(read_yaml(path), (configuration.published[paper.key], paper), str(path))
 
 
-def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
+def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: str) -> None:
     """Check the values of one file of claims against the forms of its paper; see `check`."""
     file = parse(ClaimFile, values, where)
     entries = {key: table.entries for key, table in _checked_tables(file, papers, where).items()}
@@ -273,8 +255,8 @@ def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str)
         contexts = [Context(paper, entries, given) for paper in papers]
         parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
         for name in (name for name in parameters if name in given):
-            for found in problems(name, parameters[name].annotation, given[name], contexts):
-                raise SettingsError(f"{where}: claim {claim.id!r}: {found}")
+            for problem in problems(name, parameters[name].annotation, given[name], contexts):
+                raise SettingsError(f"{where}: claim {claim.id!r}: {problem}")
     _check_findings(file, claims, papers, where)
 
 
@@ -322,7 +304,7 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
     return tables
 
 
-def _published_table(kind: type, key: str, values: Mapping[str, Any], where: str) -> Any:
+def _published_table(kind: type, key: str, values: Mapping[str, object], where: str) -> Any:
     model = create_model("Tables", published_tables=(dict[str, _published_model(kind)], ...))
     return parse(model, {"published_tables": {key: values}}, where).published_tables[key]
 
@@ -354,7 +336,7 @@ def schema() -> dict[str, Any]:
     return result
 
 
-def _schema_of(model: type[Claim], common: Mapping[str, Any]) -> dict[str, Any]:
+def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, Any]:
     """Return the schema of one kind of claim, which refers to the common keys."""
     result = model.model_json_schema()
     del result["$defs"]

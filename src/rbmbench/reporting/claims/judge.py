@@ -5,14 +5,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
 from rbmbench.base.parsing import parse
 from rbmbench.io.results import read_json
 from rbmbench.planning.differences import Difference
-from rbmbench.planning.specs import Place, Spec, parse_spec, rooted
+from rbmbench.planning.specs import Place, Source, Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
@@ -23,12 +22,12 @@ class ClaimsSpec(Spec):
     """What the claims of one scale are judged from."""
 
     scale: str
-    outputs: tuple[dict[str, Any], ...] = Field(default=(), description="specs of figures and tables")
+    outputs: tuple[dict[str, object], ...] = Field(default=(), description="specs of figures and tables")
     claims: dict[str, ClaimFile]
 
 
 def read_spec(path: str | PathLike) -> ClaimsSpec:
-    """Return the spec of the claims from ``results/SCALE/specs/claims.json``; see `specs.read_values` for errors."""
+    """Return the spec of the claims from ``results/SCALE/specs/claims.json``; see `specs.read_spec` for errors."""
     return parse(ClaimsSpec, rooted(read_json(path), Path(path)), str(path))
 
 
@@ -62,10 +61,11 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
     words |= {} if number.published is None else {"published": number.published}
     lost = [trial for source in number.sources for trial in source.dropped]
     missing = [lack for source in number.sources for lack in _missing(claim.needs, number, source)]
+    numbers = {"measured": number.value, "low": number.low, "high": number.high}
     record = Verdict(
         **words,
         what=number.what,
-        **{name: _known(getattr(number, field)) for name, field in NUMBERS.items()},
+        **{name: None if math.isnan(value) else float(value) for name, value in numbers.items()},
         above=bounds[0],
         below=bounds[1],
         possible=POSSIBLE[claim.kind],
@@ -77,14 +77,7 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
     return record.decided()
 
 
-NUMBERS = {"measured": "value", "low": "low", "high": "high"}
-
-
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
-
-
-def _missing(needs: Needs, number: Measurement, source: Any) -> Iterator[Missing]:
+def _missing(needs: Needs, number: Measurement, source: Source) -> Iterator[Missing]:
     """Yield what the results that a number is measured on lack of what a claim needs."""
     if needs.real_data and source.stand_in:
         yield Missing(setting="data", value=source.stand_in)
@@ -101,7 +94,7 @@ def _missing(needs: Needs, number: Measurement, source: Any) -> Iterator[Missing
             yield Missing(setting=name, value=value, needed=getattr(needs, name))
 
 
-def _differences(number: Measurement, used: Sequence[Any]) -> tuple[Difference, ...]:
+def _differences(number: Measurement, used: Sequence[Source]) -> tuple[Difference, ...]:
     """Return the differences of what a number is measured on, and all settings that it depends on.
 
     A source of a plug-in need not have any.
@@ -117,7 +110,7 @@ def _unique(values: list) -> tuple:
 
 def _place(
     claim: Claim, evidence: Evidence, number: Measurement | None, bounds: tuple[float | None, float | None]
-) -> Mapping[str, Any]:
+) -> Mapping[str, object]:
     """Return the figure or table that a claim is about, and the regions of the figure in which it is measured."""
     places = [place for source in evidence.used if (place := getattr(source, "place", None))]
     if not places:
@@ -141,7 +134,7 @@ def _place(
     return {"shown": first.figure, "regions": tuple(regions)}
 
 
-def _accepted(number: Measurement, bounds: tuple[float, float], place: Place) -> Mapping[str, Any]:
+def _accepted(number: Measurement, bounds: tuple[float, float], place: Place) -> Mapping[str, object]:
     """Return the accepted range on the axis that it lies along."""
     level = number.level
     unit = place.unit if level.along == "x" else 1.0

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import pandas as pd
 from pydantic import ConfigDict, Field
@@ -62,25 +62,33 @@ class Missing(Settings):
         return f"{self.value:g} {self.setting}, needs {self.needed:g}"
 
 
-class Verdict(Settings):
-    """A claim, the number that was measured for it, and the verdict."""
+class Measured(Settings):
+    """A claim, and the number that was measured for it."""
 
-    model_config = ConfigDict(populate_by_name=True, ser_json_inf_nan="strings")
+    model_config = ConfigDict(populate_by_name=True)
 
     claim: str
     paper: str
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    published: str | float | None = None
     what: str = Field(description="what was measured, or why nothing was")
     measured: float | None = Field(default=None, description="null: not run, or no number")
     low: float | None = None
     high: float | None = None
-    above: float | None = Field(default=None, description="lower end of the accepted range; null: not run")
+    above: float | None = Field(default=None, description="lower end of the accepted range; null: none, or not run")
     below: float | None = None
-    possible: tuple[float, float] = Field(default=(-math.inf, math.inf), description="values that the number can have")
     fails: str = Field(default="", description="see `power`")
+    shown: str = Field(default="", description="key of the figure or table that the claim is about")
+
+
+class Verdict(Measured):
+    """A claim, the number that was measured for it, and the verdict."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    published: str | float | None = None
+    possible: tuple[float, float] = Field(default=(-math.inf, math.inf), description="values that the number can have")
     verdict: Literal["reproduced", "not reproduced", "inconclusive at this scale"] = INCONCLUSIVE
     reason: Literal["", "not run", "lacks", "no interval", "boundary"] = Field(
         default="", description="why it is inconclusive"
@@ -88,7 +96,6 @@ class Verdict(Settings):
     missing: tuple[Missing, ...] = ()
     differences: tuple[Difference, ...] = Field(default=(), description="of the results from the published settings")
     remarks: tuple[str, ...] = Field(default=(), description="trials that are left out, and other remarks")
-    shown: str = Field(default="", description="key of the figure or table that the claim is about")
     regions: tuple[Region, ...] = Field(default=(), description="where it is measured in that figure")
 
     @property
@@ -120,10 +127,8 @@ class Verdict(Settings):
         """Return the record with the words and the range of a claim that was changed since; the number stays."""
         published = self.published if claim.published is None else claim.published
         update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
-        if self.reason != NOT_RUN and (bounds := claim.bounds(published, (self.above, self.below))) != (
-            self.above,
-            self.below,
-        ):
+        before = self.above, self.below
+        if self.reason != NOT_RUN and (bounds := claim.bounds(published, before)) != before:
             regions = tuple(region.model_copy(update={"above": None, "below": None}) for region in self.regions)
             update |= {"above": bounds[0], "below": bounds[1], "regions": regions}
         return self.model_copy(update=update).decided()
@@ -143,14 +148,11 @@ class Verdict(Settings):
         parts.append(_plain(reductions((one for one in self.differences if one not in named), titled=False)))
         return "; ".join(filter(None, [*parts, *self.remarks]))
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the columns of claims.csv."""
-        values = self.model_dump(
-            by_alias=True, exclude={"what", "possible", "remarks", "regions", "missing", "differences"}
-        )
-        values |= {"note": self.note, "judged": self.judged}
-        values |= {"missing": "; ".join(self.lacks)}
-        return values | {"differences": _plain(phrases(self.differences))}
+        words = {"missing": "; ".join(self.lacks), "differences": _plain(phrases(self.differences))}
+        values = self.model_dump(by_alias=True, exclude={"what", "possible", "remarks", "regions", *words})
+        return values | words | {"note": self.note, "judged": self.judged}
 
 
 COLUMNS = [
@@ -197,10 +199,8 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
 def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
     """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, which has answers, too."""
     file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
-    write_json(
-        Path(path).with_suffix(".json"),
-        file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"version": 1},
-    )
+    values = file.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    write_json(Path(path).with_suffix(".json"), values | {"version": 1})
     write_csv(table(file.verdicts), path)
 
 

@@ -25,7 +25,7 @@ class OwnProcess(Engine):
     """Runs a notebook in this process; a cell that raises ends it, with the error as its last output."""
 
     @classmethod
-    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: Any) -> None:
+    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: object) -> None:
         """Run the cells of ``nb_man.nb`` in their order; papermill saves the notebook after each."""
         nb_man.nb.metadata.language_info = LANGUAGE
         state = sys.stdout, sys.stderr, sys.excepthook, sys.modules["__main__"]
@@ -48,14 +48,7 @@ class OwnProcess(Engine):
 class _Hook(DisplayHook):
     """Adds the value of the last expression of a cell to the outputs of the cell."""
 
-    def start_displayhook(self) -> None:
-        """Write nothing."""
-
-    def write_output_prompt(self) -> None:
-        """Write nothing."""
-
-    def finish_displayhook(self) -> None:
-        """Write nothing."""
+    start_displayhook = write_output_prompt = finish_displayhook = lambda self: None  # write nothing
 
     def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
         """Add an output; see `IPython.core.displayhook`."""
@@ -67,7 +60,7 @@ class _Hook(DisplayHook):
 class _Publisher(DisplayPublisher):
     """Adds all that a cell shows to the outputs of the cell."""
 
-    def publish(self, data: dict, metadata: dict | None = None, **_: Any) -> None:
+    def publish(self, data: dict, metadata: dict | None = None, **_: object) -> None:
         """Add an output; see `IPython.core.displaypub`."""
         self.shell.outputs.append(new_output("display_data", data, metadata=metadata or {}))
 
@@ -103,7 +96,7 @@ class _Shell(InteractiveShell):
     """An IPython shell that adds all that a cell prints, shows and raises to the outputs of the cell."""
 
     displayhook_class, display_pub_class = _Hook, _Publisher
-    outputs: list[Any]
+    outputs: list
 
     def run(self, cell: Any) -> bool:
         """Run a cell and return whether it raised nothing; an interrupt is passed on."""

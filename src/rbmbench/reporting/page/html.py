@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -24,10 +23,10 @@ from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
-from rbmbench.reporting.page.model import Look, Paper, Report, Results, Shown, Speed
+from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
-from rbmbench.reporting.style import SOLID, look_of, styles
+from rbmbench.reporting.style import SOLID, look_of
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
@@ -48,7 +47,7 @@ def write_report(
     config: str | PathLike = CONFIG,
     configfiles: Sequence[str] = (),
     specs: Sequence[str | PathLike] = (),
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> None:
     """Write the page that shows all results of some folders.
 
@@ -101,7 +100,7 @@ def write_report(
     write_text(rendered(report), page)
 
 
-def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator[Paper]:
+def _papers(files: Sequence[Path], values: Mapping[str, object] | None) -> Iterator[Paper]:
     """Yield the papers of config.yaml and its overlays, or of ``values``; none where there is no file."""
     for paper in load(files, values).published.values() if files[0].is_file() else ():
         items = (paper.figures | paper.tables).items()
@@ -139,17 +138,14 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
     """Return how each algorithm is drawn, the same in all figures of all folders: as the first that chooses a look."""
     figures = [shown for of_folder in results for shown in of_folder.shown]
     keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
-    looks = styles(sorted(keys | {image.key for shown in figures for image in shown.images}))
-    own = [entry for shown in figures for entry in shown.own_looks if entry.key in looks]
-    looks |= {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in reversed(own)}
-    return {
-        key: Look(
-            colour=look["color"],
-            width=look["linewidth"],
-            dash=() if look["linestyle"] == SOLID else tuple(look["linewidth"] * part for part in look["linestyle"][1]),
-        )
-        for key, look in looks.items()
-    }
+    keys |= {image.key for shown in figures for image in shown.images}
+    own = {entry.key: entry for shown in reversed(figures) for entry in reversed(shown.own_looks)}
+    looks = {}
+    for key in sorted(keys):
+        look = look_of(key, own[key].color, own[key].dash) if key in own else look_of(key)
+        dash = () if look["linestyle"] == SOLID else tuple(look["linewidth"] * part for part in look["linestyle"][1])
+        looks[key] = Look(colour=look["color"], width=look["linewidth"], dash=dash)
+    return looks
 
 
 def _speed(folder: Path) -> Speed:
@@ -201,22 +197,22 @@ def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:
     here = [{shown.key: shown for shown in results.shown} for results in report.results]
     grids = {}
     for paper in report.papers:
-        found = [shown for of_folder in here for shown in of_folder.values() if shown.paper == paper.key]
-        names = {shown.key: shown.heading for shown in found} | paper.shown
+        shown = [item for of_folder in here for item in of_folder.values() if item.paper == paper.key]
+        names = {item.key: item.heading for item in shown} | paper.shown
         keys = sorted(names, key=order)
         grids[paper.key] = [(key, names[key], [of_folder.get(key) for of_folder in here]) for key in keys]
     return grids
 
 
-def _compared(report: Report) -> list[tuple[Any, list]]:
+def _compared(report: Report) -> list[tuple[Claim, list[Claim | None]]]:
     """Return the claims on which folders differ, with what each says of it, None where it has no verdict."""
     claims = [{claim.claim: claim for claim in results.claims} for results in report.results]
-    found = []
+    differing = []
     for key in dict.fromkeys(key for of_folder in claims for key in of_folder):
         lines = [of_folder.get(key) for of_folder in claims]
         if len({line.verdict for line in lines if line}) > 1:
-            found.append((next(line for line in lines if line), lines))
-    return found
+            differing.append((next(line for line in lines if line), lines))
+    return differing
 
 
 def claims_table(verdicts: Iterable[Verdict]) -> str:

@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
-from rbmbench.planning.chart import Entry, Image, Line, Numbers, Printed, StepsPerIteration, TablePart, Words
-from rbmbench.reporting.claims.verdict import Answered
+from rbmbench.planning.chart import CurveValues, Entry, Image, Line, Printed, TablePart, Words
+from rbmbench.reporting.claims.verdict import Answered, Measured, Region
 
 VERSION = 3
 
@@ -23,26 +23,6 @@ class Look(Settings):
     colour: str = Field(pattern=r"^#[0-9A-Fa-f]{6}$")
     dash: tuple[FiniteFloat, ...] = ()
     width: FiniteFloat
-
-
-class Series(Settings):
-    """One curve: values at the x of its panel, null where it has none. Mean and band over the trials."""
-
-    key: str
-    label: str
-    metric: str = ""
-    trials: int | None = None
-    mean: Numbers
-    low: Numbers = ()
-    high: Numbers = ()
-    estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
-    estimate_high: Numbers = ()
-    singles: tuple[Numbers, ...] = Field(default=(), description="the first trials, at the panel's places")
-    run: str = Field(default="", description="id of the run behind it")
-    seconds: FiniteFloat | None = Field(
-        default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
-    )
-    steps: tuple[StepsPerIteration, ...] = Field(default=(), description="by stage, while their number is fixed")
 
 
 class Panel(Settings):
@@ -61,42 +41,25 @@ class Panel(Settings):
     epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
     x: tuple[FiniteFloat, ...]
     places: tuple[int, ...] = Field(default=(), description="the places in x at which single trials are given")
-    series: tuple[Series, ...]
+    series: tuple[CurveValues, ...] = Field(description="at the x of the panel; single trials at its places")
     printed: tuple[Printed, ...] = ()
     lines: tuple[Line, ...] = ()
 
 
-class Mark(Settings):
+class Mark(Region):
     """Where a claim is measured in one panel of its figure, in the units of the panel's axes."""
 
-    panel: str
     curves: tuple[int, ...] = Field(description="places of its curves in the panel's series")
-    window: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="range of x; null: all")
-    along: Literal["x", "y"] = Field(default="y", description="the axis that the accepted range lies along")
-    above: FiniteFloat | None = Field(default=None, description="lower end of the accepted range on that axis")
-    below: FiniteFloat | None = None
+    metric: str = Field(default="", exclude=True)
 
 
-class Claim(Settings):
-    """A claim with its verdict: the columns of claims.csv, infinite bounds and missing numbers as null."""
+class Claim(Measured):
+    """A claim with its verdict, infinite bounds and missing numbers as null."""
 
-    claim: str
-    paper: str
-    standing: Literal["published", "reading", "check", "ours", "variant"]
-    where: str
-    text: str
     published: str
-    measured: FiniteFloat | None
-    low: FiniteFloat | None
-    high: FiniteFloat | None
-    above: FiniteFloat | None
-    below: FiniteFloat | None
-    fails: str
     verdict: str
     note: str
-    what: str = Field(default="", description="what was measured")
     judged: bool = Field(default=True, description="whether the scale has what the claim needs")
-    shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
     marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 
 

@@ -4,15 +4,16 @@
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
-from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
+from rbmbench.io.guard import bounded_bytes, one_line
 from rbmbench.io.locks import locked
+from rbmbench.io.results import reading
 
 MOST_TEMPLATE_BYTES = 2**24
 TEXT_ELEMENTS = "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i li ol p pre small span strong sub sup ul"
@@ -24,7 +25,7 @@ SHOWN_STYLES = {"background-color", "color", "font-style", "font-weight", "text-
 
 def run_notebook(
     template: str | os.PathLike,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     executed: str | os.PathLike,
     html: str | os.PathLike,
     log: str | os.PathLike | None = None,
@@ -47,8 +48,11 @@ def run_notebook(
     """
     template, executed = Path(template), Path(executed)
     log = Path(log) if log else executed.with_suffix(".log.ipynb")
-    content = _read_template(template)
-    _check_names(parameters)
+    with reading(template), warnings.catch_warnings(action="ignore"):
+        content = _notebook(bounded_bytes(template, MOST_TEMPLATE_BYTES))
+    for name in parameters:  # each is a line of code, NAME = VALUE
+        if not name.isidentifier() or iskeyword(name):
+            raise SettingsError(f"parameter {name!r}: is no name of a variable of a notebook")
     for file in (log, executed, html):
         writable(file)
     with locked(executed):
@@ -66,37 +70,17 @@ def run_notebook(
             raise ResultsError(f"{log}: cannot be written ({error.strerror or error})") from error
 
 
-def _read_template(template: Path) -> Any:
-    """Return a notebook; `ResultsError` if the file is missing or is no notebook."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return _notebook(bounded_bytes(template, MOST_TEMPLATE_BYTES))
-    except FileNotFoundError:
-        raise ResultsError(f"{template}: is missing") from None
-    except OSError as error:
-        raise ResultsError(f"{template}: cannot be read ({error.strerror})") from None
-    except UnreadableError as error:
-        raise ResultsError(f"{template}: is no notebook ({error})") from None
-
-
 @one_line
 def _notebook(content: bytes) -> Any:
     """Return a notebook in the newest form of its format."""
     import nbformat
 
-    found = nbformat.reads(content.decode(), as_version=4)
-    nbformat.validate(found)
-    return found
+    notebook = nbformat.reads(content.decode(), as_version=4)
+    nbformat.validate(notebook)
+    return notebook
 
 
-def _check_names(parameters: Iterable[str]) -> None:
-    """Refuse names that are not those of variables: a notebook's parameters are lines of code, NAME = VALUE."""
-    for name in parameters:
-        if not name.isidentifier() or iskeyword(name):
-            raise SettingsError(f"parameter {name!r}: is no name of a variable of a notebook")
-
-
-def _execute(template: Path, content: Any, parameters: Mapping[str, Any], log: Path) -> None:
+def _execute(template: Path, content: Any, parameters: Mapping[str, object], log: Path) -> None:
     """Run the template in this process, writing to ``log`` after every cell."""
     import papermill
     from papermill.engines import papermill_engines
@@ -135,7 +119,7 @@ def _page(notebook: Path) -> str:
     return page
 
 
-def _harmless(html: Any) -> str:
+def _harmless(html: object) -> str:
     """Return HTML without what can run a script."""
     from nh3 import clean
 

@@ -6,10 +6,9 @@ Points are left out, never averaged: each that is left is a point of the chart, 
 
 import numpy as np
 
-from rbmbench.planning.chart import Axis, Bars, ChartPanel, Numbers
-from rbmbench.planning.chart import Series as Curve
+from rbmbench.planning.chart import Axis, Bars, ChartPanel, CurveValues, Numbers, Series
 from rbmbench.reporting.charts import numbers
-from rbmbench.reporting.page.model import Panel, Series
+from rbmbench.reporting.page.model import Panel
 
 MOST_POINTS = 150
 MOST_POINTS_OF_A_CURVE = 40
@@ -49,13 +48,13 @@ def panel_of(chart: ChartPanel) -> Panel:
     )
 
 
-def _outline(bars: Bars, axis: Axis) -> Curve:
+def _outline(bars: Bars, axis: Axis) -> Series:
     """Return the outline of a histogram, whose value holds from one x to the next."""
     edges = tuple(max(edge, 1.0) for edge in bars.edges) if axis.log else bars.edges
-    return Curve(key=bars.key, label=bars.key, x=edges, mean=(*bars.heights, bars.heights[-1]))
+    return Series(key=bars.key, label=bars.key, x=edges, mean=(*bars.heights, bars.heights[-1]))
 
 
-def _series(curve: Curve, x: np.ndarray, places: list[int]) -> Series:
+def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     """Return a curve at some x, and its trials at some of them."""
     at = {value: place for place, value in enumerate(curve.x)}
     own = [at.get(value) for value in x]
@@ -65,7 +64,7 @@ def _series(curve: Curve, x: np.ndarray, places: list[int]) -> Series:
         del values["low"], values["high"]
     singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
     named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps")}
-    return Series(**named, **values, metric=curve.metric_title, singles=singles)
+    return CurveValues(**named, **values, metric=curve.metric_title, singles=singles)
 
 
 def _at(values: Numbers, places: list[int | None], digits: int = DIGITS) -> Numbers:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import META, RUNS, Layout
@@ -52,13 +51,13 @@ def _code(made: Meta, meta: Meta) -> str:
     return PRESENT if recorded == now else OTHER
 
 
-def command(files: Sequence[str], configfiles: Sequence[str]) -> str:
-    """Return the command that makes these results again, and all that rests on them; "" without any."""
+def command(arguments: Sequence[str], configfiles: Sequence[str]) -> str:
+    """Return a command that makes results."""
     overlays = ["--configfile", *configfiles] if configfiles else []
-    return shlex.join(["snakemake", "-c2", "all", "--forcerun", *files, *overlays]) if files else ""
+    return shlex.join(["snakemake", "-c2", *arguments, *overlays])
 
 
-def summary(metas: Sequence[Meta]) -> dict[str, Any]:
+def summary(metas: Sequence[Meta]) -> dict[str, object]:
     """Return what `model.Results` holds of the provenance of training runs, from their meta or their evaluations'."""
     metas = list({str(meta.get("run")): meta for meta in metas}.values())
     ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
@@ -99,22 +98,21 @@ def _plugin(one: Mapping[str, str]) -> str:
 
 def _data(metas: Iterable[Meta]) -> tuple[Data, ...]:
     """Return the data sets that the runs used, once each."""
-    found = {}
-    for data in (meta.get("data") or {} for meta in metas):
-        found[
-            Data(
-                title=data.get("title", ""),
-                size=f"{_size(data.get('rows'))} x {data.get('visible', '')}",
-                stand_in=data_name(data.get("stand_in_for") or ""),
-                source=data.get("source") or "",
-                preprocessing=data.get("preprocessing") or "",
-                files=tuple((file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []),
-            )
-        ] = True
-    return tuple(found)
+    data_sets = (
+        Data(
+            title=data.get("title", ""),
+            size=f"{_size(data.get('rows'))} x {data.get('visible', '')}",
+            stand_in=data_name(data.get("stand_in_for") or ""),
+            source=data.get("source") or "",
+            preprocessing=data.get("preprocessing") or "",
+            files=tuple((file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []),
+        )
+        for data in (meta.get("data") or {} for meta in metas)
+    )
+    return tuple(dict.fromkeys(data_sets))
 
 
-def _size(rows: Any) -> str:
+def _size(rows: object) -> str:
     parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
     if list(parts) == ["train"]:
         return count(parts["train"])

@@ -9,25 +9,21 @@ import base64
 import io
 import math
 import re
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import path
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 from urllib.parse import quote
 
-from pydantic import ValidationError
-
 from rbmbench.base.errors import ResultsError
-from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, Meta, checked_meta, content_checksum
 from rbmbench.io.results import check_files, read_json, read_meta
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
-from rbmbench.reporting.charts import is_trained, read
+from rbmbench.reporting.charts import is_trained, read_shown
 from rbmbench.reporting.claims.files import ClaimFile, claims_of
 from rbmbench.reporting.claims.findings import answers
 from rbmbench.reporting.claims.verdict import (
@@ -36,6 +32,7 @@ from rbmbench.reporting.claims.verdict import (
     NOT_RUN,
     NUMBERS,
     Answered,
+    Measured,
     Verdict,
     read_verdicts,
 )
@@ -85,22 +82,16 @@ class Folder:
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
-        try:
-            return self._read()
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, (error.title, *first["loc"])))
-            raise ResultsError(f"{self.layout.root}: {place}: {first['msg']}") from None
-
-    def _read(self) -> Results:
         verdicts = read_verdicts(self.layout.verdicts)
         self._check_claims(verdicts)
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
-        made = {key: self._origins(key) for key in keys}
+        made: dict[str, dict[Origin, None]] = {key: {} for key in keys}
+        for key, spec in self.specs.items():
+            made[key] = dict.fromkeys(origin for folder in spec.folders() for origin in origins(folder, self.layout))
         trained = [meta for meta in every.values() if is_trained(meta)]
-        items = {key: self._item(key) for key in sorted(keys, key=order)}
+        items = {key: read_shown(self.layout, key) for key in sorted(keys, key=order)}
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
@@ -144,52 +135,41 @@ class Folder:
             named, other = metas, str(metas[SAME_AS])
             metas = self._kept_metas(other) if other in self.kept else {}
             if SAME_AS in metas or content_checksum(metas) != named.get(OWN_CHECKSUM):
-                raise ResultsError(f"{file}: {SAME_AS}: found {other!r}, kept anew or not at all; keep both again")
+                raise ResultsError(f"{file}: {SAME_AS}: names {other!r}, kept anew or not at all; keep both again")
             file = self.kept[other]
         return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
 
-    def _kept_metas(self, key: str) -> dict[str, Any]:
+    def _kept_metas(self, key: str) -> dict[str, object]:
         """Return what the kept file of a figure or a table holds."""
         metas = read_json(self.kept[key])
         if not isinstance(metas, dict):
             raise ResultsError(f"{self.kept[key]}: should hold the meta of each result by its name")
         return metas
 
-    def _origins(self, key: str) -> list[Origin]:
-        folders = self.specs[key].folders() if key in self.specs else ()
-        return list(dict.fromkeys(origin for folder in folders for origin in origins(folder, self.layout)))
-
     def _code(self, made: Iterable[Origin]) -> Code:
         codes = {code: sorted(origin.file for origin in made if origin.code == code) for code in (OTHER, UNRECORDED)}
-        again = command(codes[OTHER], self.configfiles)
+        again = command(["all", "--forcerun", *codes[OTHER]], self.configfiles) if codes[OTHER] else ""
         return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
-    def _item(self, key: str) -> Chart | Table:
-        """Return the chart or the table of a key."""
-        if Path(self.layout.table(key, "json")).is_file():
-            return read(Table, self.layout.table(key, "json"))
-        return read(Chart, self.layout.figure(key, "json"))
-
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing")
-        numbers = {name: getattr(record, name) for name in NUMBERS}
+        values = {name: getattr(record, name) for name in Measured.model_fields}
+        values |= {name: None for name in NUMBERS if values[name] is None or math.isinf(values[name])}
         return Claim(
-            **{name: getattr(record, name) for name in words},
-            **{name: None if value is None or math.isinf(value) else value for name, value in numbers.items()},
-            published=_printed(record.published),
+            **values | {"shown": item.key if item else ""},
+            note=record.note,
+            published=f"{printed:g}" if isinstance(printed := record.published, float) else printed or "",
             verdict=record.verdict if self.judges else INCONCLUSIVE,
             judged=self.judges and record.judged,
-            shown=item.key if item else "",
             marks=tuple(_marks(record, item)) if isinstance(item, Chart) else (),
         )
 
-    def _shown(self, item: Chart | Table, results: int, made: Sequence[Origin]) -> Shown:
+    def _shown(self, item: Chart | Table, results: int, made: Collection[Origin]) -> Shown:
         """Return a figure or a table as the page shows it."""
         key = item.key
         words = {name: getattr(item, name) for name in ("key", "paper", "reading", "differences", "variant")}
         words |= {
             "heading": number_of(key) + (f": {item.title}" if item.title else ""),
-            "command": shlex.join(["snakemake", "-c2", key, *self._overlays()]),
+            "command": command([key], self.configfiles),
             "notebook": self._notebook(key),
             "results": len(made) or results,
             "other_code": sum(origin.code == OTHER for origin in made),
@@ -206,9 +186,6 @@ class Folder:
             images=item.images,
             picture=picture(self.layout.figure(key, "png")),
         )
-
-    def _overlays(self) -> list[str]:
-        return ["--configfile", *self.configfiles] if self.configfiles else []
 
     def _notebook(self, key: str) -> str:
         file = self.layout.notebook(key, "html")
@@ -238,21 +215,9 @@ def _marks(record: Verdict, chart: Chart) -> Iterator[Mark]:
             yield Mark(curves=places, **region.model_dump(exclude={"curves", "metric"}))
 
 
-def _printed(value: str | float | None) -> str:
-    """Return a printed number or words."""
-    return f"{value:g}" if isinstance(value, float) else value or ""
-
-
 def order(key: str) -> tuple:
     """Return what sorts keys as people do: Figure 2 before Figure 10, figures before tables."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key))
-
-
-def _content(file: str | Path) -> bytes:
-    try:
-        return bounded_bytes(file)
-    except (OSError, UnreadableError) as error:
-        raise ResultsError(f"{file}: cannot be read ({getattr(error, 'strerror', error)})") from None
 
 
 def picture(file: str | Path) -> Picture:
@@ -261,11 +226,12 @@ def picture(file: str | Path) -> Picture:
 
     content = io.BytesIO()
     try:
-        with Image.open(io.BytesIO(_content(file)), formats=["PNG"]) as large:
+        with Image.open(io.BytesIO(bounded_bytes(file)), formats=["PNG"]) as large:
             height = max(1, round(large.height * PICTURE_WIDTH / large.width))
             smaller = large.convert("RGB").resize((PICTURE_WIDTH, height), Image.Resampling.LANCZOS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ResultsError(f"{file}: cannot be read ({' '.join(str(error).split())})") from None
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise ResultsError(f"{file}: cannot be read ({reason})") from None
     smaller.save(content, "AVIF", quality=30, speed=8)
     address = f"data:image/avif;base64,{base64.b64encode(content.getvalue()).decode()}"
     return Picture(address=address, width=PICTURE_WIDTH, height=height)

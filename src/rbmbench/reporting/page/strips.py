@@ -2,6 +2,7 @@
 """Where a claim's numbers lie on the strip that shows them: percent of its width."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rbmbench.reporting.page.model import Claim
@@ -27,7 +28,9 @@ def strip(claim: Claim) -> Strip | None:
     """Return where the numbers of a claim lie; None without a measured number or a range."""
     if claim.measured is None or claim.above is claim.below is None:
         return None
-    printed = _number(claim.published)
+    printed = None
+    with suppress(ValueError):  # words
+        printed = float(claim.published)
     given = [claim.measured, claim.low, claim.high, claim.above, claim.below, printed]
     numbers = [number for number in given if number is not None]
     log = min(numbers) > 0 and max(numbers) > MOST_LINEAR * min(numbers)
@@ -49,11 +52,3 @@ def strip(claim: Claim) -> Strip | None:
         place(printed),
         log,
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

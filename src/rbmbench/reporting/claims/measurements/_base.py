@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.planning.differences import Difference
+from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 
@@ -46,7 +47,7 @@ class Measurement:
     low: float
     high: float
     what: str
-    sources: tuple[Any, ...]
+    sources: tuple[Source, ...]
     """What it is measured on: `rbmbench.planning.specs.Source`, or what has the same attributes."""
     bounds: tuple[float, float] | None = None
     """The range in which the claim holds, where the measurement sets it; None where the claim does."""
@@ -119,7 +120,7 @@ def measures(possible: tuple[float, float] = ANY, *, sets_range: bool = False) -
     return register
 
 
-def pair(evidence: Evidence, curve: str, against: str, **options: Any) -> tuple[Any, Any, pd.Index]:
+def pair(evidence: Evidence, curve: str, against: str, **options: object) -> tuple[Any, Any, pd.Index]:
     """Return two curves, and the trials that are complete in both."""
     one, other = evidence.of(curve, **options), evidence.of(against, **options)
     return one, other, paired(one, other)

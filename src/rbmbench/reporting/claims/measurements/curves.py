@@ -193,7 +193,7 @@ def falls_behind(evidence: Evidence, *, curve: CurveName, against: CurveName, sh
 
 
 def _of_curves(
-    sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
+    sources: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: object
 ) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 

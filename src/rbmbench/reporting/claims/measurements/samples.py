@@ -4,12 +4,11 @@
 Likelihoods are means per row, in nats.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName, SamplerOption
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
@@ -21,7 +20,7 @@ def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
     source = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {source.label} after {source.panel.samples_count} samples, nats a row"
-    where = {"window": _all(source), "level": Level()}
+    where = {"window": (source.trials.columns[-1],) * 2, "level": Level()}
     return Measurement(*intervals.student(source.final), what, (source,), **where)
 
 
@@ -38,7 +37,7 @@ def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> M
     """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
     source = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {source.label} minus that of the training set, nats a row"
-    where = {"window": _all(source), "level": Level(source.training_set)}
+    where = {"window": (source.trials.columns[-1],) * 2, "level": Level(source.training_set)}
     return Measurement(*intervals.student(source.final - source.training_set), what, (source,), **where)
 
 
@@ -115,12 +114,7 @@ def chosen_option_ratio(
     return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other))
 
 
-def _all(source: Any) -> tuple[float, float]:
-    """Return the number of all samples, as a range."""
-    return (source.trials.columns[-1],) * 2
-
-
-def _at(source: Any, samples: int) -> pd.Series:
+def _at(source: Source, samples: int) -> pd.Series:
     """Return the likelihood at a number of samples by trial, interpolated in logarithm."""
     numbers = source.trials.columns.to_numpy(dtype=float)
     if not numbers[0] <= samples <= numbers[-1]:
@@ -129,7 +123,7 @@ def _at(source: Any, samples: int) -> pd.Series:
     return pd.Series(values, source.trials.index)
 
 
-def _reached(source: Any, level: float, trial: int) -> float:
+def _reached(source: Source, level: float, trial: int) -> float:
     """Return the number of samples at which a trial first reaches a likelihood, or all samples if it never does."""
     numbers = np.log(source.trials.columns.to_numpy(dtype=float))
     values = np.maximum.accumulate(source.trials.loc[trial].to_numpy())

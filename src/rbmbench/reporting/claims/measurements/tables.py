@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measurements of tables: bias and variance of estimators, and run times."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import (
     AlgorithmName,
@@ -36,7 +37,8 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
     if len(above) > 1:
         logs = intervals.student(np.log(above / below))
         return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
-    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(_estimates(one), _estimates(other)))
+    fewest = min(source.budget["estimates"] for source in (one, other))
+    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest)
     return Measurement(*ratio, what, (one, other))
 
 
@@ -115,7 +117,7 @@ def typical_model(
     return Measurement(*intervals.quantile(values, 0.5), what, (source,), bounds, published)
 
 
-def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Any, float]:
+def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Source, float]:
     """Return an entry of a table, and the published value of a quantity of it."""
     published = evidence.published(name, quantity)
     if published is None:
@@ -126,19 +128,14 @@ def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[
         raise NotRun(str(reason), published) from None
 
 
-def _estimates(entry: Any) -> int:
-    """Return how many gradient estimates each model's numbers rest on."""
-    return entry.budget["estimates"]
-
-
-def _entry_interval(source: Any, quantity: str) -> tuple[float, float, float]:
+def _entry_interval(source: Source, quantity: str) -> tuple[float, float, float]:
     """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
     column = _COLUMNS[quantity]
     if len(source.frame) > 1:
         return intervals.student(source.frame[column])
     single = source.frame.iloc[0]
     if quantity == "variance":
-        return intervals.variance(float(single["variance"]), _estimates(source))
+        return intervals.variance(float(single["variance"]), source.budget["estimates"])
     return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
