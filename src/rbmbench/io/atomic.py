@@ -14,6 +14,9 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
+MOST_LINKS = 40
+"""Symbolic links that are followed, as many as the system follows."""
+
 
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[Path]:
@@ -70,9 +73,17 @@ def writable(path: str | os.PathLike) -> Path:
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
     """
-    real = Path(os.path.realpath(path))
-    # Links in a circle are left by realpath. Whether a file can be where nothing is, writing will show.
-    if os.path.lexists(real) and not stat.S_ISREG(os.lstat(real).st_mode):
+    real, mode = Path(path), stat.S_IFLNK
+    for _ in range(MOST_LINKS):
+        try:
+            mode = os.lstat(real).st_mode
+        except (OSError, ValueError):  # nothing exists there; whether it can, writing will show
+            return real
+        if not stat.S_ISLNK(mode):
+            break
+        # Not os.path.realpath, which would also resolve links to the roots of other processes.
+        real = real.parent / os.readlink(real)
+    if not stat.S_ISREG(mode):
         raise ResultsError(f"{path}: cannot be written (is no regular file; must be one, or none yet)")
     return real
 

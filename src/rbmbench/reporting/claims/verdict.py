@@ -72,7 +72,7 @@ class Measured(Settings):
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    what: str = Field(description="what was measured, or why nothing was")
+    what: str = Field(default="", description="what was measured, or why nothing was")
     measured: float | None = Field(default=None, description="null: not run, or no number")
     low: float | None = None
     high: float | None = None
