@@ -193,6 +193,19 @@ def test_printed_values_and_lines_are_beside_the_curves(opened):
     assert max(page.evaluate(place)[3::4]) > 100  # the upper corner of the diamond
 
 
+def test_estimates_have_bars_of_their_intervals(opened):
+    page = opened("#paper/popcd_fig3")
+    page.wait_for_selector("[id='paper/popcd_fig3'] canvas")
+    bar = """() => { const card = cards.find(({ name }) => name === 'paper/popcd_fig3');
+        const [panel] = card.panels, [u] = card.plots;
+        const all = panel.series.flatMap((one) => estimates(card, panel, one).map((bar) => ({ one, ...bar })));
+        const { one, x, low, high } = all.sort((a, b) => b.high - b.low - a.high + a.low)[0];
+        const [across, up] = [u.valToPos(x, "x", true), u.valToPos(0.9 * high + 0.1 * low, "y", true)];
+        return [...u.ctx.getImageData(across - 1, up, 3, 1).data]; }"""
+    assert max(page.evaluate(bar)[3::4]) > 100
+    assert page.evaluate(bar.replace("0.9 * high + 0.1 * low", "high + 0.5 * (high - low)"))[3::4] != page.evaluate(bar)[3::4]
+
+
 def test_a_hidden_algorithm_is_hidden_on_the_whole_page(drawn):
     page = drawn
     card(page, "paper/popcd_fig2").scroll_into_view_if_needed()
