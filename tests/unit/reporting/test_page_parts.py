@@ -36,7 +36,7 @@ def panel(*series, log=False):
 def test_points_that_are_left_are_points_of_the_chart(log):
     curve = curves(range(0, 5003 * 13, 13))
     drawn = panel(curve, log=log)
-    assert 100 < len(drawn.x) <= MOST_POINTS
+    assert MOST_POINTS / 2 < len(drawn.x) <= MOST_POINTS
     assert (drawn.x[0], drawn.x[-1]) == (0, 5002 * 13)
     places = [curve.x.index(at) for at in drawn.x]
     for name in ("mean", "low"):
@@ -110,7 +110,7 @@ def test_single_trials_are_points_of_the_chart():
     values = -np.add.outer(np.arange(3) * 1.2345678, np.array(curve.x) / 7)
     curve = curve.model_copy(update={"singles": tuple(charts.numbers(trial, 4) for trial in values)})
     drawn = panel(curve)
-    assert 30 < len(drawn.places) <= MOST_POINTS_OF_A_TRIAL
+    assert MOST_POINTS_OF_A_TRIAL / 2 < len(drawn.places) <= MOST_POINTS_OF_A_TRIAL
     shown = [curve.x.index(drawn.x[place]) for place in drawn.places]
     expected = [tuple(float(f"{value:.4g}") for value in trial[shown]) for trial in values]
     assert list(drawn.series[0].singles) == expected

@@ -10,10 +10,10 @@ from rbmbench.planning.chart import Axis, Bars, ChartPanel, CurveValues, Numbers
 from rbmbench.reporting.charts import numbers
 from rbmbench.reporting.page.model import Panel
 
-MOST_POINTS = 150
-MOST_POINTS_OF_A_CURVE = 40
+MOST_POINTS = 100
+MOST_POINTS_OF_A_CURVE = 28
 """Of a curve that does not share its x with the others of its panel."""
-MOST_POINTS_OF_A_TRIAL = 40
+MOST_POINTS_OF_A_TRIAL = 20
 DIGITS, DIGITS_OF_A_TRIAL = 5, 4
 
 

@@ -372,7 +372,7 @@ function legend(card) {
   if (singles > 0) switches.push(change("singles", `single trials (at most ${singles})`));
   switches.push(...counting(card));
   const reset = element("button", { type: "button", onclick: () => redraw(card) }, "reset zoom");
-  const down = element("button", { type: "button", onclick: () => save(csv(numbers(card)), `${card.name.replace("/", "_")}.csv`), title: "at most 250 points of each curve, five digits" }, "CSV");
+  const down = element("button", { type: "button", onclick: () => save(csv(numbers(card)), `${card.name.replace("/", "_")}.csv`), title: "at most 100 points of each curve, five digits" }, "CSV");
   return [algorithmButtons(labels, "Curves"), element("div", { class: "legend" }, ...switches, reset, down)];
 }
 

@@ -96,8 +96,9 @@ function startExplorer() {
 
 // The strips of the claims are beside their findings and figures, too.
 function startStrips() {
-  for (const item of document.querySelectorAll("li[data-row]")) {
-    const strip = document.getElementById(item.dataset.row)?.querySelector(".strip");
+  for (const item of document.querySelectorAll("ul[data-results] li")) {
+    const row = `${item.parentNode.dataset.results}/${item.dataset.claim ?? item.dataset.row}`;
+    const strip = document.getElementById(row)?.querySelector(".strip");
     if (strip) item.append(" ", strip.cloneNode(true));
   }
 }
