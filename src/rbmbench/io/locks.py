@@ -4,12 +4,13 @@
 import errno
 import os
 import platform
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rbmbench.base.errors import InUseError, RbmbenchWarning
+from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
 from rbmbench.io.atomic import cannot_write, remove, writable
 
 # Error codes of file systems without locks, such as some network file systems.
@@ -36,6 +37,7 @@ def locked(path: Path) -> Iterator[None]:
 
     file = path.with_name(f"{path.name}.lock")
     writable(file)
+    _check_own(file)
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,3 +65,14 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             remove(file)
         lock.release()
+
+
+def _check_own(file: Path) -> None:
+    """Raise a `ResultsError` if the file is a link or has another name: writing to it would destroy another file."""
+    try:
+        status = os.lstat(file)
+    except OSError:  # nothing is there, or locking tells why
+        return
+    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
+        kind = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
+        raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")

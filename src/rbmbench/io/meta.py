@@ -24,6 +24,25 @@ class _Part(Settings):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
+class _Estimator(_Part):
+    name: str = ""
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+
+class _Stage(_Part):
+    estimator: _Estimator = _Estimator()
+
+
+class _RunSettings(_Part):
+    """Of the settings of any command, those that others read."""
+
+    hidden: Count = 1
+    batch: Count = 1
+    first_trial: int = 0
+    schedule: tuple[_Stage, ...] = ()
+    method: str = ""
+
+
 class _Data(_Part):
     title: str = ""
     rows: Count | dict[str, int] = 1
@@ -34,13 +53,20 @@ class _Data(_Part):
     files: tuple[dict[str, str], ...] | None = None
 
 
+class _Hardware(_Part):
+    cpu: str | None = None
+    gpu: str | None = None
+    cores: Count | None = None
+    memory_gb: float = 0.0
+
+
 class MetaFile(_Part):
     """The parts of ``meta.json`` that reports and later steps read."""
 
     run: str = ""
-    settings: dict[str, Any] = {}  # noqa: RUF012
+    settings: _RunSettings = _RunSettings()
     data: _Data = _Data()
-    hardware: dict[str, Any] = {}  # noqa: RUF012
+    hardware: _Hardware = _Hardware()
     versions: dict[str, str] = {}  # noqa: RUF012
     commit: str | None = None
     code: str | None = None
@@ -61,13 +87,13 @@ class MetaFile(_Part):
 class Meta(dict):
     """A mapping that raises a `ResultsError` naming file and key where a key is missing."""
 
-    def __init__(self, values: dict[str, object], path: str, keys: tuple[str, ...] = ()):
+    def __init__(self, values: dict[str, Any], path: str, keys: tuple[str, ...] = ()):
         super().__init__(values)
         self._path, self._keys = path, keys
         for key, value in values.items():
             self[key] = self._wrapped(value, (*keys, key))
 
-    def _wrapped(self, value: object, keys: tuple[str, ...]) -> object:
+    def _wrapped(self, value: Any, keys: tuple[str, ...]) -> Any:
         if isinstance(value, list):
             return [self._wrapped(entry, (*keys, str(number))) for number, entry in enumerate(value)]
         return Meta(value, self._path, keys) if isinstance(value, dict) else value
@@ -81,7 +107,7 @@ SAME_AS = "same_as"
 """Key of kept metas that are those of another figure or table: its key; `OWN_CHECKSUM` is that of what it has."""
 
 
-def content_checksum(values: dict[str, object]) -> str:
+def content_checksum(values: dict[str, Any]) -> str:
     """Return the sha256 of what a ``meta.json`` says, apart from its own checksum, whatever the layout of its text."""
     plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

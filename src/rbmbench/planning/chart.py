@@ -90,6 +90,10 @@ class Bars(Settings):
     edges: tuple[FiniteFloat, ...]
     heights: tuple[FiniteFloat, ...]
 
+    def edges_on(self, axis: Axis) -> tuple[float, ...]:
+        """Return the edges on an axis; those on a logarithmic one begin at 1."""
+        return tuple(max(edge, 1.0) for edge in self.edges) if axis.log else self.edges
+
 
 class Entry(Settings):
     """An entry of a legend."""

@@ -169,7 +169,7 @@ def _draw_panel(
     if panel.drawn_as == "cells":
         return _draw_cells(ax, panel)
     for bars in panel.bars:
-        edges, look = np.maximum(bars.edges, 1.0) if panel.x.log else bars.edges, looks[bars.key]
+        edges, look = bars.edges_on(panel.x), looks[bars.key]
         ax.stairs(bars.heights, edges, **look)
         ax.stairs(bars.heights, edges, fill=True, color=look["color"], alpha=0.13)
     if is_fitted(panel) and not panel.series:

@@ -50,8 +50,7 @@ def panel_of(chart: ChartPanel) -> Panel:
 
 def _outline(bars: Bars, axis: Axis) -> Series:
     """Return the outline of a histogram, whose value holds from one x to the next."""
-    edges = tuple(max(edge, 1.0) for edge in bars.edges) if axis.log else bars.edges
-    return Series(key=bars.key, label=bars.key, x=edges, mean=(*bars.heights, bars.heights[-1]))
+    return Series(key=bars.key, label=bars.key, x=bars.edges_on(axis), mean=(*bars.heights, bars.heights[-1]))
 
 
 def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
