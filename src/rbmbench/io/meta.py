@@ -87,13 +87,13 @@ class MetaFile(_Part):
 class Meta(dict):
     """A mapping that raises a `ResultsError` naming file and key where a key is missing."""
 
-    def __init__(self, values: dict[str, Any], path: str, keys: tuple[str, ...] = ()):
+    def __init__(self, values: dict[str, object], path: str, keys: tuple[str, ...] = ()):
         super().__init__(values)
         self._path, self._keys = path, keys
         for key, value in values.items():
             self[key] = self._wrapped(value, (*keys, key))
 
-    def _wrapped(self, value: Any, keys: tuple[str, ...]) -> Any:
+    def _wrapped(self, value: object, keys: tuple[str, ...]) -> object:
         if isinstance(value, list):
             return [self._wrapped(entry, (*keys, str(number))) for number, entry in enumerate(value)]
         return Meta(value, self._path, keys) if isinstance(value, dict) else value
@@ -107,7 +107,7 @@ SAME_AS = "same_as"
 """Key of kept metas that are those of another figure or table: its key; `OWN_CHECKSUM` is that of what it has."""
 
 
-def content_checksum(values: dict[str, Any]) -> str:
+def content_checksum(values: dict[str, object]) -> str:
     """Return the sha256 of what a ``meta.json`` says, apart from its own checksum, whatever the layout of its text."""
     plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
