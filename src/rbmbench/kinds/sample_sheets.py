@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import Count
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS
@@ -127,7 +128,9 @@ class SampleSheetsSpec(FigureSpec):
         from rbmbench.reporting.images import address
 
         samples, sheets = results
-        side = math.isqrt(sheets[0].images.shape[1])
+        side = math.isqrt(visible := sheets[0].images.shape[1])
+        if side * side != visible:
+            raise ResultsError(f"{samples.panel.samples.folder}: samples of {visible} units; must be square images")
         images = []
         for sheet in sheets:
             name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label

@@ -114,6 +114,12 @@ def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
     assert number_of(spec.key) == "Figure 1"
 
 
+def test_samples_that_are_no_squares_are_one_line(tmp_path):
+    spec = sheets_of(tmp_path, units=10)
+    with pytest.raises(ResultsError, match="samples of 10 units; must be square images"):
+        drawn(spec)
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "value"),
     [
