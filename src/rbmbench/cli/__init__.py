@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         128 + the number of the signal that stopped it.
     """
     if arguments is None:  # imports make most objects of a short command, and no garbage: a tenth of its time
-        gc.set_threshold(500_000)
+        gc.set_threshold(50_000)
     with Output() as output:
         code = _run(arguments, output)
         if (lost := output.lost()) and not code:

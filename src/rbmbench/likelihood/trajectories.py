@@ -42,11 +42,13 @@ def bennett_ratio(lower: np.ndarray, upper: np.ndarray) -> float:
     """Return the root r of the equation of neighbours, from d(x) of as many samples of model t + 1 as of model t."""
     from scipy.optimize import brentq
 
-    def excess(ratio: float) -> float:
-        return float(_logistic(lower - ratio).mean() - _logistic(ratio - upper).mean())
-
     least, most = min(lower.min(), upper.min()), max(lower.max(), upper.max())
-    return brentq(excess, least, most, xtol=1e-12) if least < most else float(least)
+    # As arguments: brentq leaves a reference cycle that holds the function, and the arrays of a closure with it.
+    return brentq(_excess, least, most, args=(lower, upper), xtol=1e-12) if least < most else float(least)
+
+
+def _excess(ratio: float, lower: np.ndarray, upper: np.ndarray) -> float:
+    return float(_logistic(lower - ratio).mean() - _logistic(ratio - upper).mean())
 
 
 def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettEstimate:
