@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
-from rbmbench.cli.parser import plain_data
+from rbmbench.cli.parser import CONFIG, plain_data
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import REFERENCE, Layout
-
-CONFIG = Path("config/config.yaml")
 
 
 def data(arguments: Namespace) -> None:
