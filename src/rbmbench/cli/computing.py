@@ -136,7 +136,7 @@ def read_data(
 
 
 def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.Dataset:
-    """Return the data set with the share of training rows held out, at random, that --validation asks for.
+    """Return the data set with the share --validation of its training rows held out, at random.
 
     By default it is a tenth of at least 100 rows, unless the data set has validation rows of its own.
     """

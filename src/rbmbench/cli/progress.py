@@ -12,14 +12,9 @@ SECONDS_BETWEEN_LINES = 30.0
 
 @contextmanager
 def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]:
-    """Yield a function ``progress(done, total, value)`` that shows the progress of a computation.
+    """Yield a function ``progress(done, total, number)`` that shows the progress of a computation.
 
-    Parameters
-    ----------
-    title : str
-        Name of the computation, at the start of each line.
-    value : str
-        Name of the value, which is optional in calls.
+    Lines begin with ``title``; ``value`` is the name of the number, which may be left out in calls.
     """
     if sys.stderr.isatty():
         from tqdm import tqdm

@@ -81,29 +81,24 @@ class LogHandler(LogHandlerBase):
         all_messages = self.settings is not None and self.settings.all_messages
         more = all_messages, settings.dryrun, settings.printshellcmds, settings.verbose, settings.debug_dag
         self.shows_lines = not any(more)
-        self._lines: JobLines | None = None
+        self.lines: JobLines | None = None
         self.workflow: LoggedWorkflow | None = None  # that messages are about
 
     def begin(self, lines: "JobLines", are_local: bool) -> None:
         """Show lines from now on; the messages of jobs on this machine go to their logs alone."""
-        self._lines = lines
+        self.lines = lines
         if are_local:
             os.environ[MESSAGES] = TO_LOG
-
-    def stop(self, logs: Sequence[str]) -> None:
-        """See `LoggedWorkflow.stop`."""
-        if self._lines is not None:
-            logger.info(self._lines.stopped(logs))
 
     def emit(self, record: LogRecord) -> None:
         """Show a message of Snakemake, or the line that takes its place."""
         if not self.shows_lines:
             self._own.handle(record)
-        elif self._lines is not None and (told := _line(self._lines, record)) is not None:
+        elif self.lines is not None and (told := _line(self.lines, record)) is not None:
             self._tell(record, told)
         else:
             event = getattr(record, "event", None)
-            is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self._lines is None
+            is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self.lines is None
             is_chatter = event is None and record.levelno <= INFO and CHATTER.match(record.getMessage())
             if is_of_job or not (event in UNTOLD or is_chatter):
                 self._own.handle(record)
@@ -112,12 +107,9 @@ class LogHandler(LogHandlerBase):
 
     def _tell(self, record: LogRecord, text: str) -> None:
         """Show a text in place of a message, if --quiet allows it; an error unless nothing at all may be shown."""
-        plain = LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None)
-        if not text:
-            return
-        if record.levelno >= ERROR:
-            self._own.handle(plain)
-        elif self._own.filter(record):
+        if text and record.levelno >= ERROR:
+            self._own.handle(LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None))
+        elif text and self._own.filter(record):
             self._own.stream.write(f"{text}\n")
 
 
@@ -145,7 +137,8 @@ class LoggedWorkflow:
     def stop(self, logs: Sequence[str]) -> None:
         """Tell how far a workflow came that failed or was interrupted; ``logs`` hold all of Snakemake's messages."""
         for handler in self._handlers:
-            handler.stop(logs)
+            if handler.lines is not None:
+                logger.info(handler.lines.stopped(logs))
 
     def last_line(self) -> str:
         """Return where the results are, and the verdicts."""
@@ -159,19 +152,18 @@ class LoggedWorkflow:
     def _lines(self) -> "JobLines":
         """Return the lines of the jobs that will run, less targets, which only stand for others."""
         from rbmbench.cli.job_lines import JobLines
-        from rbmbench.planning.forecast.remaining import Expected, expected_seconds
+        from rbmbench.planning.forecast.remaining import UNCOUNTED_SECONDS, Expected, expected_seconds
 
         dag = self._workflow.dag
         jobs = {dag.jobid(job): job for job in dag.needrun_jobs() if job.output}
         seconds = expected_seconds(self._plan, filter(Path.is_dir, [Path("results")]))
-        expected, names = {}, {}
+        expected, titles = {}, {number: job.message or job.rule.name for number, job in jobs.items()}
         for number, job in jobs.items():
             name = dict(job.wildcards_dict).get("job", job.rule.name)
-            counted = [seconds[name]] if name in seconds else []
             kind = "bundle" if name == job.rule.name in seconds else job.rule.name
-            expected[number], names[number] = Expected(kind, *counted), job.message or job.rule.name
+            expected[number] = Expected(kind, seconds.get(name, UNCOUNTED_SECONDS))
         at_once = self._workflow.cores if self._workflow.local_exec else self._workflow.nodes
-        return JobLines(names, expected, at_once or 1, time.time())
+        return JobLines(titles, expected, at_once or 1, time.time())
 
 
 def _line(lines: "JobLines", record: LogRecord) -> str | None:

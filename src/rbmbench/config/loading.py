@@ -20,14 +20,10 @@ class Configuration:
     """All settings of one scale."""
 
     main: MainConfig
-    papers: tuple[Paper, ...]
-    """Each paper as it is run."""
-    published: Mapping[str, Paper]
-    """Each paper without the overrides, by its key."""
-    published_tables: Mapping[str, Mapping[str, Any]]
-    """By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``."""
-    studies: tuple[str, ...] = ()
-    """The keys of studies of our own among the papers: their files are beside config.yaml."""
+    papers: tuple[Paper, ...]  # as they are run
+    published: Mapping[str, Paper]  # without the overrides, by key
+    published_tables: Mapping[str, Mapping[str, Any]]  # printed numbers of ``config/claims/KEY.yaml``, by key and table
+    studies: tuple[str, ...] = ()  # keys of studies of our own among the papers: their files are beside config.yaml
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
@@ -89,11 +85,10 @@ def paper_file(folder: Path, key: str) -> Path:
 def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
     """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, contests, rows."""
     for kind, parts in (("figures", "panels"), ("figures", "contests"), ("tables", "rows")):
-        if not isinstance(values.get(kind), dict):
-            continue
         known = _mapping(published, kind)
-        values[kind] = _less_nulls(values[kind], known)
-        for name, item in values[kind].items():
+        if isinstance(values.get(kind), dict):
+            values[kind] = _less_nulls(values[kind], known)
+        for name, item in _mapping(values, kind).items():
             if isinstance(item, dict) and isinstance(item.get(parts), dict):
                 item[parts] = _less_nulls(item[parts], _mapping(_mapping(known, name), parts))
     return values

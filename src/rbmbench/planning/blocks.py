@@ -47,19 +47,11 @@ def blocks_of(plan: Plan, job: Job) -> list[Block]:
     cuts = _cuts(trials, each, seconds / trials)
     if len(cuts) == 2:
         return []
-    folder, name = f"{BLOCKS}/{kind.folder}", _name(plan, job)
-    return [
-        Block(
-            job,
-            folder,
-            f"{name}/{first}-{stop - first}",
-            first,
-            stop - first,
-            (stop - first) / (trials * each),
-            f"part {number} of {len(cuts) - 1}",
-        )
-        for number, (first, stop) in enumerate(pairwise(cuts), 1)
-    ]
+    folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []
+    for number, (first, stop) in enumerate(pairwise(cuts), 1):
+        count, title = stop - first, f"part {number} of {len(cuts) - 1}"
+        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / (trials * each), title))
+    return blocks
 
 
 def _cuts(trials: int, each: int, seconds: float) -> list[int]:

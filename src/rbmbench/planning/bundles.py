@@ -27,8 +27,7 @@ class Bundle(NamedTuple):
 
     id: str
     jobs: tuple[Job, ...]
-    seconds: float
-    """Processor seconds by default costs; the process starts once."""
+    seconds: float  # of a processor by default costs; the process starts once
 
     @property
     def title(self) -> str:

@@ -91,18 +91,9 @@ class Difference(Settings):
 def differences(
     item: Any, output: Output, planner: Planner, published: tuple[Any, Output, Planner] | None
 ) -> tuple[Difference, ...]:
-    """Return all differences of a figure or table from the published one.
+    """Return all differences of a figure or table, given its configuration, from the published one.
 
-    Parameters
-    ----------
-    item : Kind
-        Its configuration.
-    output : Output
-        What was planned for it.
-    planner : Planner
-        The planner of the scale.
-    published : tuple, optional
-        The same three with the published settings; None: the paper has no such figure or table.
+    ``published`` has the same three with the published settings; None: the paper has no such figure or table.
     """
     if published is None:
         return (Difference(setting="table" if item.IS_TABLE else "figure", value=item.title, kind="setting"),)
@@ -112,8 +103,8 @@ def differences(
     result = []
     for words in dict.fromkeys((*item_of_paper.parts, *item.parts)):
         if (words in item.parts) != (words in item_of_paper.parts):
-            what, name = words.split(" ", 1)
-            result.append(_part(words in item.parts, name, panel=name, setting=what))
+            setting, name = words.split(" ", 1)
+            result.append(_part(words in item.parts, name, panel=name, setting=setting))
     for panel, values in output.settings.items():
         if panel in published_output.settings:
             result += _changes(values, published_output.settings[panel], panel)
@@ -134,7 +125,7 @@ Settled = dict[str, dict[str, dict[str, Any]]]
 
 
 def _parts(output: Output, planner: Planner) -> dict[str, Settled]:
-    """Return all settings of what is shown, by panel."""
+    """Return all settings of a figure or table, by panel."""
     parts, plan, shared = output.parts, planner.plan, planner.shared
     if not parts:  # a kind of a plug-in that only gives the ids of its jobs
         parts = {("", "", str(place)): (plan.jobs[name],) for place, name in enumerate(plan.needed(output))}

@@ -52,10 +52,9 @@ class Planner:
         entry, defaults, recipe = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
         shared += ("validation_likelihood", "test_likelihood")
-        of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
+        names = (*shared, "products", "evaluate_at_products")
+        of_panel = {name: value for name in names if (value := getattr(panel, name)) is not None}
         of_panel |= {"initial": recipe.initial} if recipe.initial else {}
-        budget = ("products", "evaluate_at_products")
-        of_panel |= {name: value for name in budget if (value := getattr(panel, name)) is not None}
         settings = RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),

@@ -38,7 +38,7 @@ class Job:
 
 
 class Request(NamedTuple):
-    """What a job requests at its first attempt, and whether it is short enough to be batched with others."""
+    """The request of a job at its first attempt, and whether it is short enough to be batched with others."""
 
     minutes: int
     megabytes: int
@@ -85,19 +85,10 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
         left = [jobs[job] for job in ids if not jobs[job].done]
         seconds = {job.id: model.seconds_of(job.work) for job in left}
         largest = sorted((model.megabytes_of(job.work) for job in left), reverse=True)[:cores]
-        rows.append(
-            {
-                "result": key,
-                "jobs": len(ids),
-                "done": len(ids) - len(left),
-                "processor_seconds": sum(seconds.values()),
-                "wall_seconds": makespan(left, seconds, cores),
-                "cores": cores,
-                "memory_mb": sum(largest),
-                "basis": model.basis,
-            }
-        )
-    return pd.DataFrame(rows)
+        times = sum(seconds.values()), makespan(left, seconds, cores)
+        rows.append((key, len(ids), len(ids) - len(left), *times, cores, sum(largest), model.basis))
+    times = "processor_seconds", "wall_seconds"
+    return pd.DataFrame(rows, columns=["result", "jobs", "done", *times, "cores", "memory_mb", "basis"])
 
 
 def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, float]:
