@@ -41,15 +41,9 @@ TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex", "json"), ("ipynb", "html"
 
 @dataclass(frozen=True)
 class Layout:
-    """Paths below one folder, which need not exist; ids and keys may be wildcards such as ``{run}``.
+    """Paths below one folder, which need not exist; ids and keys may be wildcards such as ``{run}``."""
 
-    Attributes
-    ----------
-    root : str
-        The folder of a scale, ``results/SCALE``.
-    """
-
-    root: str
+    root: str  # the folder of a scale, results/SCALE
 
     @classmethod
     def of(cls, scale: str) -> "Layout":
@@ -77,14 +71,12 @@ class Layout:
         return f"{self.root}/specs/{key}.json"
 
     def figure(self, key: str, ending: str) -> str:
-        """Return a picture of a figure, or its caption (md)."""
         return f"{self.root}/figures/{key}.{ending}"
 
     def numbers(self, key: str) -> str:
         return f"{self.root}/data/{key}.csv"
 
     def packed_numbers(self, key: str) -> str:
-        """Return the numbers behind a figure as they are kept, compressed."""
         return f"{self.numbers(key)}.gz"
 
     def table(self, key: str, ending: str) -> str:

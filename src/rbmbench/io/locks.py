@@ -25,13 +25,8 @@ def locked(path: Path) -> Iterator[None]:
 
     The lock file of a killed process does not count as held. On a file system without locks a `RbmbenchWarning` is
     issued and nothing is held; a lock that only consists of a file would outlive a process killed on another machine.
-
-    Raises
-    ------
-    InUseError
-        If another process holds the lock; the message names the process.
-    ResultsError
-        If the lock file cannot be written, or is no regular file or a link.
+    Raises an `InUseError` that names the holder if it is another process, and a `ResultsError` if the lock file cannot
+    be written, or is no regular file or a link.
     """
     from filelock import FileLock, Timeout
 

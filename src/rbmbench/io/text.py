@@ -47,11 +47,11 @@ def _bounded(text: str | bytes, most: int) -> str:
 
 def _mapping(pairs: list[tuple[object, object]]) -> dict:
     """Return a mapping; a duplicate key would hide one of its values."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in values if keys.count(key) > 1)
-        raise UnreadableError(f"must have each key once, got {twice!r} twice")
+    keys, values = [key for key, _ in pairs], dict(pairs)
+    if len(values) < len(keys):
+        raise UnreadableError(
+            f"must have each key once, got {next(key for key in keys if keys.count(key) > 1)!r} twice"
+        )
     return values
 
 

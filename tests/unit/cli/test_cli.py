@@ -143,7 +143,7 @@ def head(monkeypatch):
     """The head of the checkout, as git tells it; a list of one entry."""
     found = ["begun with"]
     answers = {"ls-files": lambda: "__init__.py", "rev-parse": lambda: found[0], "status": lambda: ""}
-    monkeypatch.setattr(provenance, "_git", lambda _, command, *options: answers[command]())
+    monkeypatch.setattr(provenance, "_git", lambda command, *options: answers[command]())
     provenance.commit.cache_clear()
     yield found
     provenance.commit.cache_clear()
