@@ -110,16 +110,12 @@ def score(arguments: Namespace) -> None:
             particles, temperatures = settings.particles, settings.temperatures
             estimate = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
         log_z, errors = estimate.log_partition, estimate.standard_error
-    tables = []
-    for trial in range(len(rbm.W)):
-        parts = np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
-        weights = -np.concatenate([rbm[trial].free_energy(block) for block in parts])
-        values = {
-            "trial": trial,
-            "row": np.arange(1, len(rows) + 1),
-            "log_likelihood": normalised(weights, log_z[trial]),
-        }
-        tables.append(pd.DataFrame(values | {"standard_error": errors[trial]}))
+    tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
+    for trial, error in enumerate(errors):
+        weights = -np.concatenate([rbm[trial].free_energy(block) for block in blocks])
+        values = {"trial": trial, "row": np.arange(1, len(rows) + 1)}
+        values |= {"log_likelihood": normalised(weights, log_z[trial]), "standard_error": error}
+        tables.append(pd.DataFrame(values))
     table = pd.concat(tables, ignore_index=True)
     if arguments.out:
         write_csv(table, arguments.out)

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from logging import ERROR, INFO, LogRecord
 from pathlib import Path
@@ -35,16 +35,8 @@ CHATTER = re.compile(
     r"|Singularity containers: ignored|Using shell:|Job \d+ has been submitted with SLURM"
 )
 """How messages begin that a reader of the lines does not miss. All others that are no event are shown."""
-UNTOLD = {
-    LogEvent.GROUP_INFO,
-    LogEvent.JOB_STARTED,
-    LogEvent.PROGRESS,
-    LogEvent.RESOURCES_INFO,
-    LogEvent.RULEGRAPH,
-    LogEvent.RUN_INFO,
-    LogEvent.SHELLCMD,
-    LogEvent.WORKFLOW_STARTED,
-}
+UNTOLD = {LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH}
+UNTOLD |= {LogEvent.RUN_INFO, LogEvent.SHELLCMD, LogEvent.WORKFLOW_STARTED}
 FAILED_COMMAND = "CalledProcessError"
 
 
@@ -168,7 +160,7 @@ class LoggedWorkflow:
 
 def _line(lines: "JobLines", record: LogRecord) -> str | None:
     """Return what is told in place of a message, "" for nothing; None to leave the message as it is."""
-    of: Mapping[str, Any] = record.__dict__
+    of = record.__dict__
     match of.get("event"):
         case LogEvent.JOB_INFO:
             lines.start(of["jobid"], record.created)

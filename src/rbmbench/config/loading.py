@@ -22,19 +22,17 @@ class Configuration:
     main: MainConfig
     papers: tuple[Paper, ...]  # as they are run
     published: Mapping[str, Paper]  # without the overrides, by key
-    published_tables: Mapping[str, Mapping[str, Any]]  # printed numbers of ``config/claims/KEY.yaml``, by key and table
+    published_tables: Mapping[
+        str, Mapping[str, object]
+    ]  # printed numbers of ``config/claims/KEY.yaml``, by key and table
     studies: tuple[str, ...] = ()  # keys of studies of our own among the papers: their files are beside config.yaml
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
     """Return the checked configuration; `SettingsError` for the first value that is not allowed.
 
-    Parameters
-    ----------
-    files : iterable of path
-        config.yaml first, then its overlays. The papers are read from ``papers/`` beside the first.
-    config : mapping, optional
-        The merged values, where they are known already (Snakemake adds ``--config``); by default the files' own.
+    ``files`` are config.yaml and its overlays; papers are read from ``papers/`` beside the first. ``config`` has the
+    merged values, to which Snakemake adds those of ``--config``; by default the files are merged.
     """
     files = [Path(file) for file in files]
     layers = Layers(tuple((str(file), read_yaml(file)) for file in files))
@@ -94,18 +92,18 @@ def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict
     return values
 
 
-def _less_nulls(entries: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _less_nulls(entries: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
     """Return the entries less those of ``known`` that are null."""
     return {key: entry for key, entry in entries.items() if entry is not None or key not in known}
 
 
-def _mapping(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping(values: Mapping[str, object], key: str) -> Mapping[str, Any]:
     """Return a mapping in a mapping that is not checked yet; an empty one where there is none."""
     value = values.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _published_tables(file: Path) -> Mapping[str, Any]:
+def _published_tables(file: Path) -> Mapping[str, object]:
     if not file.is_file():
         raise SettingsError(f"{file}: is missing; a paper without claims yet has a file with the line 'claims: []'")
     tables = read_yaml(file).get("published_tables")

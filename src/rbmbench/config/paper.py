@@ -53,7 +53,7 @@ def _paper_model(kinds: tuple[type, ...]) -> type[Paper]:
     return create_model("Paper", __base__=Paper, __doc__=Paper.__doc__, **fields)
 
 
-def schemas() -> dict[str, dict[str, Any]]:
+def schemas() -> dict[str, dict[str, object]]:
     """Return the JSON schemas of the configuration files, by the name of the schema's file."""
     return {
         # An overlay leaves the papers to config.yaml.

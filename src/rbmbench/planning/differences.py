@@ -120,7 +120,7 @@ def _part(is_new: bool, words: str, **named: str) -> Difference:
     return Difference(**named, **kind)
 
 
-Settled = dict[str, dict[str, dict[str, Any]]]
+Settled = dict[str, dict[str, dict[str, object]]]
 """Settings by their name; by algorithm, and by what else tells apart its jobs."""
 
 
@@ -131,7 +131,7 @@ def _parts(output: Output, planner: Planner) -> dict[str, Settled]:
         parts = {("", "", str(place)): (plan.jobs[name],) for place, name in enumerate(plan.needed(output))}
     result: dict[str, Settled] = {}
     for (panel, algorithm, *others), jobs_of_part in parts.items():
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         for job in jobs_of_part:
             if (job.id, algorithm) not in shared:  # an arena shows its jobs in several figures
                 shared[job.id, algorithm] = dict(settings_of(job, algorithm))
@@ -185,7 +185,7 @@ def _kind(name: str, value: Any, published: Any, stand_in: bool) -> str:
     return "budget" if name in BUDGETS and not (name in ENDS and value > (published or 0)) else "setting"
 
 
-def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
+def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, object]]:
     """Yield all compared settings of a job with their names; of settings by algorithm those of one."""
     prefix = PREFIXES.get(type(job.settings), "")
     for name in type(job.settings).model_fields:
@@ -201,7 +201,7 @@ def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
             yield from _walked(prefix + name, value[algorithm] if named else value)
 
 
-def _walked(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _walked(name: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield a setting, and those that it is made of."""
     if isinstance(value, Choice):
         yield name, value.name

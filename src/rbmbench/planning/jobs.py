@@ -40,7 +40,7 @@ class Output:
     spec: Shown
     jobs: tuple[str, ...] = ()
     parts: Mapping[tuple[str, ...], tuple[Job, ...]] = field(default_factory=dict)
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass

@@ -8,7 +8,7 @@ estimators are: nothing below `rbmbench.kinds` imports one.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -36,7 +36,7 @@ class Kind(Settings):
     """The model of the spec."""
 
     @property
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Mapping[str, object]:
         """Its panels, contests or rows, by name in words: "panel a", "row mnist_16"."""
         parts = {what: getattr(self, f"{what}s", {}) for what in ("panel", "contest", "row")}
         return {f"{what} {name}": value for what, of_kind in parts.items() for name, value in of_kind.items()}

@@ -8,7 +8,6 @@ once.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
@@ -50,7 +49,7 @@ def plan(configuration: Configuration) -> Plan:
 
 
 def _planned(
-    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, Any] | None = None
+    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, object] | None = None
 ) -> Output:
     """Return the output of a figure or table; its spec says how it differs from the published one."""
     key = f"{planner.paper.key}_{name}"

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -96,15 +97,11 @@ def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, fl
 
     Jobs of the larger path are to start first.
     """
-    after, known = _after(jobs), {}
-
-    def path(name: str) -> float:
-        if name not in known:
-            own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
-            known[name] = own + max(map(path, after[name]), default=0.0)
-        return known[name]
-
-    return {name: path(name) for name in jobs}
+    after, lengths = _after(jobs), {}
+    for name in TopologicalSorter(after).static_order():  # the last ones first
+        own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
+        lengths[name] = own + max((lengths[later] for later in after[name]), default=0.0)
+    return lengths
 
 
 def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> float:
