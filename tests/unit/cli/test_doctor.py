@@ -21,15 +21,7 @@ from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends, ways
 
-TITLES = (
-    "Versions",
-    "Machine",
-    "GPU",
-    "Environment variables",
-    "Backend",
-    "Data sets",
-    "Folders",
-)
+TITLES = ("Versions", "Machine", "GPU", "Environment variables", "Backend", "Data sets", "Folders")
 CONTENT = b"rows of a data set"
 
 
@@ -195,11 +187,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "must be one of auto, numpy, cupy"),
         ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
-        (
-            "RBMBENCH_PRODUCTS",
-            "tabels",
-            "must be one of auto, library, tables, tensor_cores, got 'tabels'",
-        ),
+        ("RBMBENCH_PRODUCTS", "tabels", "must be one of auto, library, tables, tensor_cores, got 'tabels'"),
     ],
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):
