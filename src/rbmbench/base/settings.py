@@ -25,8 +25,7 @@ MOST_TEMPERATURES = 10**4  # of parallel tempering
 MOST_ANNEALING_STEPS = 10**7
 MOST_POINTS = 10**4  # of a curve of likelihoods of samples
 MOST_THREADS = 1024
-HELD_OUT = ("validation", "test")
-"""Parts of a data set that are not trained on."""
+HELD_OUT = ("validation", "test")  # parts of a data set that are not trained on
 LARGEST = {
     "k": MOST_STEPS,
     "steps": MOST_STEPS,

@@ -21,8 +21,7 @@ from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
 USUAL_BATCH = 100
-USUAL_SHARE, LEAST_ROWS = 0.1, 100
-"""Share of the rows that are held out, and rows from which on they are."""
+USUAL_SHARE, LEAST_ROWS = 0.1, 100  # share of the rows that are held out, and rows from which on they are
 
 
 def compute(arguments: Namespace) -> None:

@@ -28,8 +28,7 @@ MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and 
 NOTEBOOKS = ("papermill", "nbconvert", "IPython")
 TRAINED = {"cd": {}, "pop_cd": {}, "parallel_tempering": {"temperatures": 4}}
 """Estimators of the self-test, with their options."""
-ROUNDING = 1e-11
-"""Nats: sums of 47 terms of a few nats in float64, and of 128 states, are off by less."""
+ROUNDING = 1e-11  # nats: sums of 47 terms of a few nats in float64, and of 128 states, are off by less
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
 OK, WARNING, FAILED = "ok", "warning", "FAILED"
@@ -174,10 +173,9 @@ def backend() -> Iterator[Finding]:
 
 
 def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[Finding]:
-    """Yield the place of every published file of the data sets, without downloading any.
+    """Yield the place of every published file of the data sets, none of which is downloaded.
 
-    ``mirror`` and ``cache`` are those of `rbmbench.datasets.load`; with ``online`` the addresses of missing files are
-    requested.
+    With ``online`` the addresses of missing files are requested.
     """
     from rbmbench.base.errors import DataError
     from rbmbench.datasets import Sources, file_status, without_credentials
@@ -191,16 +189,15 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
     yield Finding("cache", str(sources.cache or "none: the user has no home folder"))
     unreached = []
     for file in file_status(sources, online):
-        name = f"{file.data_set}: {file.name}"
         size = "size not published" if file.bytes is None else f"{file.bytes / 1e6:.1f} MB"
-        if file.wrong:
-            # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
-            yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING)
+        if file.wrong:  # as for `load`: a wrong copy in a mirror is an error, one in the cache is replaced
+            text, state = file.wrong, FAILED if file.origin == "mirror" else WARNING
         elif file.origin != "public":
-            yield Finding(name, f"{file.origin}, {size}", OK)
+            text, state = f"{file.origin}, {size}", OK
         else:
+            text, state = f"would be downloaded, {size}{ANSWERS[file.answers]}", ""
             unreached += [] if file.answers else [file]
-            yield Finding(name, f"would be downloaded, {size}{ANSWERS[file.answers]}")
+        yield Finding(f"{file.data_set}: {file.name}", text, state)
     if unreached:
         total = sum(file.bytes or 0 for file in unreached) / 1e6
         why = "no address answers" if online else "not asked if it answers; --online asks"

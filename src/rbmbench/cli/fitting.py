@@ -34,11 +34,9 @@ from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training.run import TrainingResult, load_run
 
 ROWS_AT_ONCE = 5000
-EVALUATIONS = 20
-"""Evaluations of a run, unless their interval is given: annealing each of them takes seconds."""
+EVALUATIONS = 20  # evaluations of a run, unless their interval is given: annealing each of them takes seconds
 ANNEALING = AnnealingSettings(particles=100, temperatures=1000)
-TEMPERING = {"target_error": 0.05}
-"""Of log Z of a certificate; an interval of 0.3 nats would be doubtful."""
+TEMPERING = {"target_error": 0.05}  # of log Z of a certificate; an interval of 0.3 nats would be doubtful
 
 
 def fit(arguments: Namespace) -> None:

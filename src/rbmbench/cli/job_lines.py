@@ -16,12 +16,9 @@ from rbmbench.planning.forecast.remaining import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
 
-SHOWN_LINES = 12
-"""Lines of the log of a failed job that are shown: the last ones."""
-MOST_SHOWN = 3
-"""Pictures and tables that the last line names."""
-MOST_BYTES = 100_000
-"""Bytes of a log that are read for them, from its end."""
+SHOWN_LINES = 12  # lines of the log of a failed job that are shown: the last ones
+MOST_SHOWN = 3  # pictures and tables that the last line names
+MOST_BYTES = 100_000  # bytes of a log that are read for them, from its end
 SIGNAL = r"<Signals\.(\w+): \d+>"
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
 """Ends of what tells how a command ended that a signal has stopped."""

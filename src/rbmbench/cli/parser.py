@@ -23,8 +23,7 @@ from rbmbench.io.text import plain_json
 
 CONFIG = Path("config/config.yaml")
 LARGEST_COUNT = 2**31 - 1
-MOST_SAMPLES = 2500
-"""Samples of a picture: more are smaller than its pixels."""
+MOST_SAMPLES = 2500  # samples of a picture: more are smaller than its pixels
 
 
 class Parser(ArgumentParser):
@@ -207,7 +206,6 @@ NOTEBOOK = {
     "--page": _required_file("the same as HTML, to write"),
     "--partial": _file("the notebook while it runs, and if it fails"),
 }
-SPECS = {"--specs": _file("specs of the figures and tables (default: all)", nargs="*", default=[])}
 VALUES = {"--values": _json("the merged configuration, if it is known already")}
 SCALE = {"--scale": _name("name of the scale", required=True)}
 OF_SCALE = {"--scale": _name("scale whose results are taken: the same as the folder results/NAME")}
@@ -306,13 +304,15 @@ def _add_commands(commands) -> None:
 
     overlays = "overlays (default: that beside config.yaml of a folder's name)"
     own = {
+        "--specs": _file("specs of the figures and tables (default: all)", nargs="*", default=[]),
+        **OF_SCALE,
         "folders": _folder("folders of results (default: those in results/reference)", nargs="*"),
         "--out": _file("HTML file to write (default: report.html)", default=Path("report.html")),
         "--config": _file("config.yaml, for titles of papers and figures", default=CONFIG),
         "--configfile": _argument("FILE", overlays, nargs="*", default=[]),
         **VALUES,
     }
-    add("report", "making:report", "write one page that shows all results of some folders", SPECS, OF_SCALE, own)
+    add("report", "making:report", "write one page that shows all results of some folders", own)
 
     width = "for a publication: inches; without titles (default: for a page)"
     own = {

@@ -26,7 +26,6 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _bar_progress(bar, value: str) -> Callable[..., None]:
-
     def progress(done: float, total: int, number: float | None = None) -> None:
         if bar.total is None:
             # The part done by an earlier process must not count for the speed.

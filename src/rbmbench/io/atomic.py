@@ -14,8 +14,7 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
-MOST_LINKS = 40
-"""Symbolic links that are followed, as many as the system follows."""
+MOST_LINKS = 40  # symbolic links that are followed, as many as the system follows
 
 
 @contextmanager

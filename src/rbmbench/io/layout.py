@@ -20,16 +20,14 @@
 from dataclasses import dataclass
 
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
-EVALUATION = "evaluation"
-"""Folder in a run's, with the evaluation that `rbmbench fit` makes of it."""
+EVALUATION = "evaluation"  # folder in a run's, with the evaluation that `rbmbench fit` makes of it
 FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "samples": "samples.png"}, "index.html"
 """What `rbmbench fit` adds to the files of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 CERTIFICATE = "certificate.parquet"
 
-REFERENCE = "results/reference"
-"""Folder of the kept results of the repository, with a folder for each scale."""
+REFERENCE = "results/reference"  # folder of the kept results of the repository, with a folder for each scale
 KEPT_ARENA = f"{REFERENCE}/desktop"
 
 RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"
@@ -103,7 +101,6 @@ class Layout:
 
     @property
     def claims(self) -> str:
-        """The verdicts as a table."""
         return f"{self.root}/claims.csv"
 
     @property

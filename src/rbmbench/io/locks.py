@@ -32,7 +32,11 @@ def locked(path: Path) -> Iterator[None]:
 
     file = path.with_name(f"{path.name}.lock")
     writable(file)
-    _check_own(file)
+    with suppress(OSError):  # nothing is there, or locking raises it
+        status = os.lstat(file)
+        if (is_link := stat.S_ISLNK(status.st_mode)) or status.st_nlink > 1:  # writing to it would destroy another file
+            kind = "is a symbolic link" if is_link else "is a hard link, another name of some file"
+            raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,14 +64,3 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             remove(file)
         lock.release()
-
-
-def _check_own(file: Path) -> None:
-    """Raise a `ResultsError` if the file is a link or has another name: writing to it would destroy another file."""
-    try:
-        status = os.lstat(file)
-    except OSError:  # nothing is there, or locking tells why
-        return
-    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
-        kind = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
-        raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")

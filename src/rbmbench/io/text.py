@@ -26,10 +26,7 @@ def plain_json(text: str | bytes) -> Any:
 
 @one_line
 def plain_yaml(text: str | bytes) -> Any:
-    """Return the content of a YAML text.
-
-    Errors are as for `plain_json`, also if it has a value that JSON does not have: a date, a set, bytes.
-    """
+    """Return the content of a YAML text; errors are as for `plain_json`, also for a date, a set or bytes."""
     import yaml
 
     try:

@@ -27,8 +27,7 @@ from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work
 from rbmbench.training.checkpoint import Checkpointer, owned
 
-OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")
-"""Keys of ``meta.json`` that are kept of each block."""
+OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")  # keys of ``meta.json`` that are kept of each block
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[..., None]
@@ -42,10 +41,8 @@ class Sizes(NamedTuple):
     m: int = 0
     n: int = 0
     trials: int = 1
-    held_out: Mapping[str, int] = {}
-    """Numbers of validation and test rows, where known."""
-    run: RunSettings | None = None
-    """Settings of the training run whose models are measured."""
+    held_out: Mapping[str, int] = {}  # numbers of validation and test rows, where known
+    run: RunSettings | None = None  # settings of the training run whose models are measured
     expected: Mapping[str, float] = {}
     """Diagnostics that the cost of estimators depends on, such as stopping_time, where known."""
 

@@ -24,8 +24,7 @@ from rbmbench.training.evaluation import in_order
 from rbmbench.training.snapshots import annealed_curve
 
 SPENT = "annealing_seconds", "annealing_cpu_seconds"
-TEMPERED_ROWS = 320
-"""Chains of a model, about."""
+TEMPERED_ROWS = 320  # chains of a model, about
 
 
 @REGISTRY.register

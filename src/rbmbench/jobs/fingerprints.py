@@ -36,8 +36,7 @@ UNKNOWN = "unknown"
 COMPUTING = ("base", "estimators", "jobs", "kernels", "likelihood", "measurements", "model", "samplers")
 COMPUTING += ("training", "updates")
 """The packages whose code decides what jobs compute, apart from data sets."""
-MOST_KEPT = 20
-"""States of the sources whose fingerprints are kept."""
+MOST_KEPT = 20  # states of the sources whose fingerprints are kept
 WITHOUT_ROWS = ("_dataset", "_downloads", "_http", "_recipe")
 """Modules of data sets on which rows do not depend: files are checked by their sha256, rows by what they hold."""
 LAYOUT = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}
@@ -106,23 +105,17 @@ def _recipe(name: str) -> set[str]:
 
 def _of_plugins(settings: Settings) -> list[str]:
     registries = estimators.REGISTRY, updates.REGISTRY, samplers.REGISTRY
-    checksums = []
-    for name in _names(settings.model_dump(mode="json")):
-        for registry in registries:
-            if registry.is_foreign(name):
-                checksums.append(plugins.plugin_of(registry.get(name).__module__).sha256)
-    return sorted(set(checksums))
+    names = list(_names(settings.model_dump(mode="json")))
+    foreign = [registry.get(name) for registry in registries for name in names if registry.is_foreign(name)]
+    return sorted({plugins.plugin_of(maker.__module__).sha256 for maker in foreign})
 
 
 def _names(values: object) -> Iterator[str]:
     """Yield all values of keys "name" in plain data."""
-    if isinstance(values, dict):
-        if isinstance(values.get("name"), str):
-            yield values["name"]
-        values = list(values.values())
-    if isinstance(values, list):
-        for value in values:
-            yield from _names(value)
+    if isinstance(values, dict) and isinstance(values.get("name"), str):
+        yield values["name"]
+    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        yield from _names(value)
 
 
 def _codes(path: str, seen: set[str]) -> set[str]:

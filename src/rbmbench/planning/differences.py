@@ -102,9 +102,9 @@ def differences(
     labels = {name: entry.label for paper in papers for name, entry in (paper.algorithms | paper.samplers).items()}
     result = []
     for words in dict.fromkeys((*item_of_paper.parts, *item.parts)):
-        if (words in item.parts) != (words in item_of_paper.parts):
+        if (is_new := words in item.parts) != (words in item_of_paper.parts):
             setting, name = words.split(" ", 1)
-            result.append(_part(words in item.parts, name, panel=name, setting=setting))
+            result.append(_part(is_new, name, panel=name, setting=setting))
     for panel, values in output.settings.items():
         if panel in published_output.settings:
             result += _changes(values, published_output.settings[panel], panel)

@@ -32,8 +32,7 @@ class Kind(Settings):
     )
 
     IS_TABLE: ClassVar[bool] = False
-    SPEC: ClassVar[type[Shown]]
-    """The model of the spec."""
+    SPEC: ClassVar[type[Shown]]  # the model of the spec
 
     @property
     def parts(self) -> Mapping[str, object]:

@@ -17,8 +17,7 @@ from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 
-MOST_BYTES = 100_000
-"""Bytes of the settings of a job, which are one argument of its command: a system allows 128 kB."""
+MOST_BYTES = 100_000  # bytes of the settings of a job, which are one argument of its command: a system allows 128 kB
 
 
 def plan(configuration: Configuration) -> Plan:

@@ -20,8 +20,7 @@ from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
 
-SHOWN = {"label", "color", "dash"}
-"""What figures take from the line of an algorithm or a sampler."""
+SHOWN = {"label", "color", "dash"}  # keys of an algorithm or a sampler that figures use
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,7 @@ class Planner:
     """Adds jobs of one paper to a plan."""
 
     plan: Plan
-    paper: Paper
-    """The paper as it is run at this scale, or with its published settings."""
+    paper: Paper  # the paper as it is run at this scale, or with its published settings
     shared: dict[Any, Any] = field(default_factory=dict)
     """What figures share: contests by the identity of their figure, compared settings by job and algorithm."""
 
@@ -82,8 +80,7 @@ class Planner:
     def evaluation(self, panel: Panel, run: Job) -> Job | None:
         """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
 
-        All runs of a panel have one seed: errors of annealing are then alike for like models, and differences are known
-        better.
+        All runs of a panel have one seed: like models then have like errors of annealing.
         """
         if is_enumerable(self.paper.data[panel.data].visible, panel.hidden):
             return None

@@ -28,10 +28,8 @@ from rbmbench.planning.differences import Difference
 if TYPE_CHECKING:
     import pandas as pd
 
-
 KEY_WITHIN_PAPER = re.compile(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$")
-PLACES = ("folder", "model", "data_file")
-"""Keys of a spec that name a folder or a file of results."""
+PLACES = ("folder", "model", "data_file")  # keys of a spec that name a folder or a file of results
 
 
 class Spec(Settings):
@@ -107,8 +105,7 @@ class Shown(Spec):
     reading: str | None = Field(default=None, description="another reading of the paper, in words")
     differences: tuple[Difference, ...] = Field(default=(), description="how it differs from the published one")
 
-    NAMES: ClassVar[str] = ""
-    """Form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM."""
+    NAMES: ClassVar[str] = ""  # form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM
 
     @property
     def name(self) -> str:

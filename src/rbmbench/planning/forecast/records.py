@@ -80,7 +80,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: Mapping[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    There are none of stages whose processor time is not known, and of coupled chains whose stopping times are not.
+    Stages of unknown processor time, and coupled chains of unknown stopping time, have none.
     Errors are of several types, see `read_records`.
     """
     if not isinstance(meta, Mapping):
