@@ -139,10 +139,8 @@ def test_ids_do_not_change_by_accident(paper):
 def test_a_setting_changes_only_what_depends_on_it(popcd, paper):
     longer = {"figures": {"fig1": {"panels": {"a": {"iterations": 60_000}}}}}
     other = plan(changed(popcd, longer))
-    gone, new = (
-        set(paper.of_kind("train")) - set(other.of_kind("train")),
-        set(other.of_kind("train")) - set(paper.of_kind("train")),
-    )
+    before, after = set(paper.of_kind("train")), set(other.of_kind("train"))
+    gone, new = before - after, after - before
     assert len(gone) == len(new) == 6
     assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in gone | new)
     assert set(other.of_kind("estimate")) == set(paper.of_kind("estimate"))
