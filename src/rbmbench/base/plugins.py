@@ -250,7 +250,7 @@ def _with_shared(file: Path) -> list[Path]:
         files[source] = None
         try:
             statements = ast.walk(ast.parse(source.read_bytes()))
-        except (SyntaxError, ValueError):  # its import tells
+        except (SyntaxError, ValueError):  # its import raises it
             continue
         for statement in statements:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:

@@ -24,7 +24,7 @@ ATTEMPTS = 2**16 - 1
 
 
 class Purpose:
-    """What a stream is used for: streams of different purposes are independent."""
+    """Purposes of streams; streams of different purposes are independent."""
 
     TRAINING = 0
     INITIAL_PARAMETERS = 1

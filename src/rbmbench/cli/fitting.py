@@ -77,7 +77,7 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
 
 
 def certify(arguments: Namespace) -> None:
-    """Print the verdict on each model of a file, and what it rests on."""
+    """Print the verdict on each model of a file, and the numbers behind it."""
     file = _file_of(arguments.model)
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")

@@ -21,7 +21,7 @@ MOST_SHOWN = 3  # pictures and tables that the last line names
 MOST_BYTES = 100_000  # bytes of a log that are read for them, from its end
 SIGNAL = r"<Signals\.(\w+): \d+>"
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
-"""Ends of what tells how a command ended that a signal has stopped."""
+"""Ends of the messages on commands that were stopped by a signal."""
 
 
 class Titles:
@@ -71,7 +71,7 @@ class JobLines:
         self._left.started(job, now)
 
     def finish(self, job: int, now: float) -> str | None:
-        """Return the line of a job that has finished; None for one that only stands for others, such as a target."""
+        """Return the line of a job that has finished; None for a target."""
         if job not in self._titles:
             return None
         self._done += 1

@@ -153,8 +153,7 @@ def run_times(arguments: Namespace) -> None:
     from rbmbench.io.results import read_meta
     from rbmbench.reporting.text_tables import write_csv
 
-    lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
-    write_csv(pd.DataFrame(lines), arguments.out)
+    write_csv(pd.DataFrame([_run_time(read_meta(folder)) for folder in arguments.runs]), arguments.out)
 
 
 def config_check(arguments: Namespace) -> None:

@@ -372,10 +372,7 @@ def _add_steps(commands) -> None:
     }
     add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
 
-    own = {
-        "--runs": _required_folder("folders of runs", nargs="+"),
-        "--out": _required_file("CSV file to write"),
-    }
+    own = {"--runs": _required_folder("folders of runs", nargs="+"), "--out": _required_file("CSV file to write")}
     add("run-times", "making:run_times", "tabulate the run times in meta.json", own)
 
     own = {

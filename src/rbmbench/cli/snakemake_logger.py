@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Snakemake tells on a terminal: one line per job in place of its own messages, which stay in its log.
+"""Messages of Snakemake on a terminal: one line per job in place of its own messages, which stay in its log.
 
 `LogHandler` is a logger plugin of Snakemake, which finds it by the package `snakemake_logger_plugin_rbmbench`. The
 Snakefile tells it which jobs there are. Dry runs, ``--printshellcmds``, ``--verbose``, ``--debug-dag`` and the plugin's
@@ -106,7 +106,7 @@ class LogHandler(LogHandlerBase):
 
 
 class LoggedWorkflow:
-    """A workflow under way, as the Snakefile knows it; it tells this plugin, where it is used, what to show."""
+    """A running workflow; the Snakefile calls its methods, which pass lines to this plugin if it is used."""
 
     def __init__(self, workflow: Any, plan: "Plan"):
         self._workflow, self._plan = workflow, plan
@@ -159,7 +159,7 @@ class LoggedWorkflow:
 
 
 def _line(lines: "JobLines", record: LogRecord) -> str | None:
-    """Return what is told in place of a message, "" for nothing; None to leave the message as it is."""
+    """Return the text in place of a message, "" for none; None leaves the message as it is."""
     of = record.__dict__
     match of.get("event"):
         case LogEvent.JOB_INFO:

@@ -43,7 +43,7 @@ USED = {
 }
 SECONDS_BETWEEN_LOOKS, LOOKS = 0.2, 50
 SHELLS = ("bash", "sh")
-"""Names of programs that are not told to end: Snakemake takes the end of a job's shell for that of the job."""
+"""Names of programs that get no signal: Snakemake takes the end of a job's shell for that of the job."""
 
 
 def install() -> None:

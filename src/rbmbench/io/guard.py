@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all readers share: regular files of bounded size, and errors of one line."""
+"""Base of all readers: regular files of bounded size, and errors of one line."""
 
 import os
 import stat

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
 EVALUATION = "evaluation"  # folder in a run's, with the evaluation that `rbmbench fit` makes of it
 FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "samples": "samples.png"}, "index.html"
-"""What `rbmbench fit` adds to the files of a run."""
+"""Files that `rbmbench fit` adds to those of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 CERTIFICATE = "certificate.parquet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``meta.json`` may hold, and a mapping of it that names file and key where something is missing."""
+"""Model of ``meta.json``, and a mapping whose errors name the file and the missing key."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a result was made with: machine, versions, commit, memory. Plain data for ``meta.json``."""
+"""Provenance of a result as plain data for ``meta.json``: machine, versions, commit, memory."""
 
 import os
 import platform

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probes: jobs in miniature, of which the results tell whether two versions of the code compute the same.
+"""Probes: jobs in miniature, whose results are equal for versions of the code that compute the same.
 
 A probe has the options of its job, with small numbers: few units, iterations, chains and samples. What it computes is
 described by some numbers that are the same on every machine: in float64, by the reference kernels, rounded to 6 digits.

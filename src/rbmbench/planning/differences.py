@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rbmbench.planning.runs import Planner
 
 PREFIXES = {AnnealingSettings: "annealing.", EstimateSettings: "estimate.", GroundTruthSettings: "ground_truth."}
-"""What begins the names of settings of measurements, which would be taken for those of training."""
+"""Prefixes of the settings of measurements, which have names of settings of training."""
 REGISTRIES = {
     "data": datasets.REGISTRY,
     "estimator": estimators.REGISTRY,
@@ -121,7 +121,7 @@ def _part(is_new: bool, words: str, **named: str) -> Difference:
 
 
 Settled = dict[str, dict[str, dict[str, object]]]
-"""Settings by their name; by algorithm, and by what else tells apart its jobs."""
+"""Settings by their name, by algorithm, and by further labels of its jobs."""
 
 
 def _parts(output: Output, planner: Planner) -> dict[str, Settled]:

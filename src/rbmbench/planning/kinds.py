@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a kind of figure or table offers; `rbmbench.kinds` has one file for each.
+"""Interface of the kinds of figures and tables; `rbmbench.kinds` has one file for each.
 
 A kind has two models. The `Kind` is what ``config/papers/KEY.yaml`` says of one figure or table: it refuses what cannot
 be run, and plans jobs. The spec (`rbmbench.planning.specs.Shown`) is what is shown, with the folders of the results: it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kinds of figures and tables share when they plan: runs and evaluations, and what specs say of them."""
+"""Planning that kinds of figures and tables share: runs and evaluations, and their part of specs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Planner:
     plan: Plan
     paper: Paper  # the paper as it is run at this scale, or with its published settings
     shared: dict[Any, Any] = field(default_factory=dict)
-    """What figures share: contests by the identity of their figure, compared settings by job and algorithm."""
+    """Shared by figures: contests by the identity of their figure, compared settings by job and algorithm."""
 
     def heading(self, key: str, what: Any) -> dict[str, object]:
         """Return what the specs of figures and tables have in common."""

@@ -39,7 +39,7 @@ class Spec(Settings):
 
 
 class Curve(Spec):
-    """What is drawn as a curve, and how where that does not follow from its key."""
+    """Base of curves, with a colour and a dash pattern if these do not follow from its key."""
 
     color: str | None = None
     dash: str | None = None
@@ -60,7 +60,7 @@ class Folder(Spec):
 
 
 class Trained(Spec):
-    """What runs were trained with."""
+    """Settings of training that runs share."""
 
     data: str
     hidden: int
@@ -114,12 +114,12 @@ class Shown(Spec):
 
     @property
     def which(self) -> str:
-        """What it is, in words: "Figure 1 of popcd, paper scale, without panel a"."""
+        """Its name in words: "Figure 1 of popcd, paper scale, without panel a"."""
         return f"{self.origin}, {self.scale} scale{self.lacks}"
 
     @property
     def origin(self) -> str:
-        """What it is of: "Figure 1 of popcd", or a variant of that where a setting differs from the published one."""
+        """Its origin: "Figure 1 of popcd", or a variant of that where a setting differs from the published one."""
         return f"{'Variant of ' * bool(self.changed)}{self.number} of {self.paper}"
 
     @property
@@ -167,7 +167,7 @@ class Shown(Spec):
         return [f"{folder}/{name}" for folder, names in self.sources().items() for name in names]
 
     def folders(self) -> list[str]:
-        """Return the folders of all results that it rests on, each once."""
+        """Return the folders of all results behind it, each once."""
         return [folder for folder, names in self.sources().items() if META in names]
 
     def read(self) -> object:

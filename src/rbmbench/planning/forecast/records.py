@@ -42,7 +42,7 @@ StoppingTimes = dict[tuple[str, int], float]
 
 @dataclass(frozen=True)
 class Record:
-    """What one job took."""
+    """Time and memory of one job."""
 
     name: str
     machine: str  # processor and kernels, as `this_machine` returns them
@@ -180,7 +180,7 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
                 notes.append(f"{error}: skipped")
                 continue
             if kept and isinstance(content, dict) and SAME_AS in content:
-                continue  # told where they are kept
+                continue  # their file names them
             if kept and isinstance(content, dict):
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:
