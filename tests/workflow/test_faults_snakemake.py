@@ -28,8 +28,9 @@ OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
 
 @pytest.fixture
 def tiny(workspace):
-    """A workspace with a paper of two short runs."""
+    """A workspace with a paper of two short runs, each in a process of its own."""
     tiny_paper.add_tiny_paper(workspace, PAPER, {"claims": []})
+    tiny_paper.without_bundles(workspace)
     return workspace
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import psutil
 import pytest
 import slurm_cluster
-from tiny_paper import FILES, PAPER
+from tiny_paper import FILES, PAPER, without_bundles
 from workspaces import SLURM, Workspace, new_workspace, wait_for
 
 from rbmbench.io.results import read_table
@@ -42,15 +42,11 @@ def cluster():
 def eager(tiny) -> Workspace:
     """The tiny paper, whose jobs write checkpoints all the time; short ones share a job of SLURM, not a process."""
     (tiny.folder / "eager.py").write_text(EAGER)
-    changes = {
-        "jobs": ('"rbmbench job ', '"python eager.py job '),
-        "common": ("BUNDLES = bundles_of(PLAN)", "BUNDLES = []"),
-    }
-    for name, (old, new) in changes.items():
-        rules = tiny.folder / f"workflow/rules/{name}.smk"
-        text = rules.read_text()
-        assert old in text
-        rules.write_text(text.replace(old, new))
+    rules = tiny.folder / "workflow/rules/jobs.smk"
+    text = rules.read_text()
+    assert '"rbmbench job ' in text
+    rules.write_text(text.replace('"rbmbench job ', '"python eager.py job '))
+    without_bundles(tiny)
     return tiny
 
 

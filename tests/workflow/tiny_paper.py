@@ -63,6 +63,14 @@ def add_annealed_paper(workspace: Workspace, trials: int, algorithms: Sequence[s
     add_tiny_paper(workspace, paper, {"claims": []})
 
 
+def without_bundles(workspace: Workspace) -> None:
+    """Give each short job a process of its own."""
+    rules = workspace.folder / "workflow/rules/common.smk"
+    before, line, after = rules.read_text().partition("BUNDLES = bundles_of(PLAN)")
+    assert line
+    rules.write_text(f"{before}BUNDLES = []{after}")
+
+
 def cut_into_blocks(workspace: Workspace) -> None:
     """Make each trial a block of its own, however short the jobs are."""
     rules = workspace.folder / "workflow/rules/common.smk"
