@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from tiny_paper import FILES, PAPER, add_tiny_paper
+from tiny_paper import FILES, PAPER, add_tiny_paper, without_bundles
 
 ESTIMATOR = """
 from rbmbench.estimators import REGISTRY
@@ -122,6 +122,7 @@ def extended(workspace):
 @pytest.mark.slow
 def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(extended.folder / "cache"))
+    without_bundles(extended)
     extended.mark_all_made(*FILES)
     (extended.folder / "plugins").rename(extended.folder / "moved")
     extended.edit("config/tiny.yaml", "plugins", ["moved/size.py", "moved"])
