@@ -44,6 +44,11 @@ def keep(scale, *more):
     return cli.main([str(part) for part in ("keep", "--scale", "tiny", *parts, "--claims", claims)])
 
 
+def contents(folder):
+    """Return the contents of all files below a folder by their paths."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
@@ -125,6 +130,29 @@ def test_what_was_not_made_cannot_be_kept(made, capsys):
     (made / "data" / "popcd_fig1.csv").unlink()
     assert keep(made) == 2
     assert capsys.readouterr().err.startswith(f"rbmbench: error: {made}/data/popcd_fig1.csv: is missing")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("runs/popcd_fig1-a-pop_cd_1/meta.json", "{}"),
+        ("runs/popcd_fig1-a-pop_cd_1/meta.json", "no JSON"),
+        ("runs/popcd_fig1-a-cd_1/curve.parquet", "no table"),
+        ("figures/popcd_fig1.json", "{}"),
+        ("specs/popcd_fig1.json", "{}"),
+        ("kept/claims.json", "no JSON"),
+    ],
+)
+def test_a_damaged_file_leaves_what_was_kept_as_it_is(made, capsys, file, content):
+    assert keep(made) == 0
+    for kept in (made / "kept").rglob("*.*"):  # none of which is what would be kept now
+        if kept.parent != made / "kept":
+            kept.write_text("kept before")
+    (made / file).write_text(content)
+    before = contents(made / "kept")
+    assert keep(made, "--figures", "popcd_fig1", "--runs", made / "runs" / "popcd_fig1-a-cd_1") == 2
+    assert f"{made / file}" in capsys.readouterr().err
+    assert contents(made / "kept") == before
 
 
 def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
