@@ -11,7 +11,7 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
-from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum, with_shared_parts
 from rbmbench.io.results import read_json, read_meta, read_table, reading
 from rbmbench.planning.chart import Table
 from rbmbench.planning.specs import parse_spec, with_places
@@ -43,7 +43,8 @@ def keep(arguments: Namespace) -> None:
         with replaced(path) as temporary:
             temporary.write_bytes(content)
     for key, of_key in metas.items():
-        write_json(arguments.out / "meta" / f"{key}.json", of_key)
+        content = of_key if SAME_AS in of_key else with_shared_parts(of_key)
+        write_json(arguments.out / "meta" / f"{key}.json", content, indent=0)
     if arguments.out.resolve() != arguments.folder.resolve():  # specs that name the folders of runs are worth more
         for key, values in outputs.items():
             write_json(target.spec(key), with_places(values, lambda place: Path(place).name))

@@ -13,6 +13,7 @@ from sample_results import isl_figure
 from rbmbench import cli
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
+from rbmbench.io.results import read_kept_metas
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
@@ -57,7 +58,7 @@ def test_files_meta_and_verdicts_are_kept(made):
     assert kept == ["claims.csv", "claims.json", "data/popcd_fig1.csv.gz", *pictures, *specs]
     numbers = gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes())
     assert numbers == (made / "data" / "popcd_fig1.csv").read_bytes()
-    metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
+    metas = read_kept_metas(made / "kept" / "meta" / "popcd_fig1.json")
     assert set(metas) == {"popcd_fig1-a-cd_1", "popcd_fig1-a-pop_cd_1"}
     assert metas["popcd_fig1-a-cd_1"]["commit"] == "0123456789abcdef"
     # The claim on a figure that is not kept is left out.
@@ -71,7 +72,7 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
     draw(made, spec)
     assert keep(made, "--figures", "rates_fpcd_fig2") == 0
-    metas = json.loads((made / "kept" / "meta" / "rates_fpcd_fig2.json").read_text())
+    metas = read_kept_metas(made / "kept" / "meta" / "rates_fpcd_fig2.json")
     assert set(metas) == {"toy-3h-cd_1", "rates_fpcd_fig2-a"}
     assert metas["rates_fpcd_fig2-a"]["grids"] == {"gibbs": [{"k": 1}, {"k": 5}]}
 
@@ -159,7 +160,7 @@ def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     file = made / "specs" / "popcd_fig1.json"
     draw(made, json.loads(file.read_text()) | {"key": "popcd_fig2"})
     assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
-    metas, named = (json.loads((made / "kept" / "meta" / f"popcd_fig{n}.json").read_text()) for n in (1, 2))
+    metas, named = (read_kept_metas(made / "kept" / "meta" / f"popcd_fig{n}.json") for n in (1, 2))
     assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
     shown = ["report", str(made / "kept"), "--config", "none.yaml", "--out", str(tmp_path / "report.html")]
     assert cli.main(shown) == 0
