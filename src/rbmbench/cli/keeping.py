@@ -12,7 +12,7 @@ from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum, with_shared_parts
-from rbmbench.io.results import read_json, read_meta, read_table, reading
+from rbmbench.io.results import check_writable, read_json, read_meta, read_table, reading
 from rbmbench.planning.chart import Table
 from rbmbench.planning.specs import parse_spec, with_places
 from rbmbench.reporting import charts
@@ -36,6 +36,8 @@ def keep(arguments: Namespace) -> None:
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     values_of_claims = {"scale": arguments.scale, "outputs": list(outputs.values()), "claims": claims}
     spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
+    check_writable(arguments.out)
+    arguments.out.mkdir(parents=True, exist_ok=True)
     metas, copies = _metas(folders), _copies(arguments, source, target)
     verdicts = _with_earlier(judge.evaluate(spec), target, spec)
     # Nothing is written before everything was read.
@@ -56,7 +58,7 @@ def _copies(arguments: Namespace, source: Layout, target: Layout) -> dict[str, b
     copies = {}
     for key in arguments.figures:
         copies[target.figure(key, "json")] = _content(source.figure(key, "json"))
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(prefix=".", dir=arguments.out) as folder:
             redraw(source.root, key, folder)
             copies |= {f"{target.root}/figures/{file.name}": file.read_bytes() for file in Path(folder).glob("*/*")}
         # The numbers behind a figure are long and compress well; pandas reads them as they are.

@@ -11,7 +11,7 @@ import pytest
 
 from rbmbench import datasets
 from rbmbench.base.errors import DataError, RbmbenchError
-from rbmbench.cli.keeping import _copy
+from rbmbench.cli.keeping import _content
 from rbmbench.config.layers import read_yaml
 from rbmbench.datasets import Sources
 from rbmbench.datasets._downloads import File, fetch
@@ -43,7 +43,7 @@ READERS = {
     "claims.csv": results.read_csv,
     "config.yaml": read_yaml,
     "figure.png": picture,
-    "kept.md": lambda path: _copy(path, path.with_name("copy")),
+    "kept.md": _content,
 }
 
 
