@@ -26,7 +26,7 @@ FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "sampl
 """What `rbmbench fit` adds to the files of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
-CERTIFICATE = "certificate.parquet"
+CERTIFICATE, TIMES = "certificate.parquet", "times.parquet"
 
 REFERENCE = "results/reference"
 """Folder of the kept results of the repository, with a folder for each scale."""

@@ -122,6 +122,7 @@ def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
 PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
 
 
+STEPS = {"kind": "step_times", "title": "t", "panels": ["fig1.a"], "against": {"pop_cd_1": "cd_1"}}
 COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
 COUPLED |= {"replications": 3, "longest": 11}
 
@@ -177,6 +178,24 @@ def test_an_algorithm_may_be_a_schedule(config):
         (
             nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.a", "reference": "cd_2"}),
             ["tables.table9.reference", "'cd_2'", "nearest: 'cd_1"],
+        ),
+        (
+            nested("tables", "table9", STEPS | {"panels": ["fig1.z"]}),
+            ["tables.table9.panels", "'fig1.z'", "allowed: fig"],
+        ),
+        (nested("tables", "table9", STEPS | {"panels": []}), ["tables.table9.panels", "at least 1"]),
+        (nested("tables", "table9", STEPS | {"rounds": 0}), ["tables.table9.rounds", "got 0"]),
+        (nested("tables", "table9", STEPS | {"against": {"cd_2": "cd_1"}}), ["tables.table9.against", "'cd_2'"]),
+        (
+            nested("tables", "table9", STEPS | {"panels": ["fig3.a"], "against": {"pcd_1": "cd_1"}}),
+            [
+                "tables.table9.panels",
+                "must be panels that show both algorithms of a pair (pcd_1 and cd_1), got 'fig3.a'",
+            ],
+        ),
+        (
+            with_schedule(PCD | {"until": 7}, CD) | nested("tables", "table9", STEPS | {"against": {"staged": "cd_1"}}),
+            ["tables.table9.against", "'staged'", "2 stages"],
         ),
     ],
 )
