@@ -229,7 +229,7 @@ class TimingSettings(Settings):
     def run(self, algorithm: str) -> RunSettings:
         """Return the settings of a run of one algorithm, of one iteration."""
         shared = self.model_dump(exclude={"algorithms", "rounds", "seconds"})
-        return RunSettings(**shared, schedule=[Stage(until=1, **self.algorithms[algorithm].model_dump())])
+        return RunSettings(**shared, schedule=(Stage(until=1, **self.algorithms[algorithm].model_dump()),))
 
 
 class GroundTruthSettings(Settings):

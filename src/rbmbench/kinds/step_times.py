@@ -8,7 +8,8 @@ Other work on the machine slows both turns of a round down alike; where it does 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,13 +19,13 @@ from pydantic import Field
 from rbmbench.base.settings import Count, Positive, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.config.parts import Name, PanelAddress
+from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import META, TIMES
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.kinds.run_times import notes_of_times
 from rbmbench.planning.chart import Table
-from rbmbench.planning.jobs import Output
+from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Folder, Source, TableSpec
@@ -34,7 +35,14 @@ from rbmbench.reporting.text_tables import by_interval, interval, part_of, signi
 from rbmbench.reporting.words import count
 
 Timed = tuple[pd.DataFrame, Meta]
-"""The seconds per iteration of a panel, by round (index) and algorithm (columns), and the meta of its job."""
+"""The seconds per iteration of a row, by round (index) and algorithm (columns), and the meta of its job."""
+
+
+class TimedRow(Panel):
+    """What some algorithms train while they are timed."""
+
+    iterations: Count = Field(default=1, description="not used: a turn has as many as take its time")
+    algorithms: Names = Field(description="keys of the algorithms")
 
 
 @KINDS.register
@@ -42,59 +50,39 @@ class StepTimes(Kind):
     """A table of how long a training iteration takes with algorithms that are timed side by side."""
 
     kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
-    panels: Annotated[tuple[PanelAddress, ...], Field(min_length=1)] = Field(
-        description="panels whose training is timed, as FIGURE.PANEL"
-    )
-    against: Annotated[dict[Name, Name], Field(min_length=1)] = Field(
-        description="by algorithm, the one that its time is divided by; panels that show both are timed"
-    )
+    rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="what is timed, by name")
+    against: dict[Name, Name] = Field(description="by algorithm, the one that its time is divided by")
     rounds: Count = Field(default=60, description="turns of each algorithm")
     seconds: Positive = Field(default=0.03, description="processor seconds of a turn, about")
 
     IS_TABLE = True
 
-    @property
-    def parts(self) -> Mapping[str, str]:
-        return {f"panel {panel}": panel for panel in self.panels}
-
-    def algorithms_of(self, paper: Paper, address: str) -> tuple[str, ...]:
-        """Return the algorithms that are timed for a panel: both of each pair that it shows."""
-        figure, panel = paper.panels_of("learning_curves")[address]
-        shown = figure.algorithms_of(paper, panel)
-        pairs = [pair for pair in self.against.items() if set(pair) <= set(shown)]
-        return tuple(name for name in shown if any(name in pair for pair in pairs))
-
     def names(self, paper: Paper) -> Iterator[str]:
-        return iter({**self.against, **dict.fromkeys(self.against.values())})
+        return iter(unique(name for row in self.rows.values() for name in row.algorithms))
 
     def check(self, checks: Checks, location: tuple) -> None:
-        checks.check_names("panel", self.panels, checks.paper.panels_of("learning_curves"), (*location, "panels"))
-        checks.check_algorithms(self.names(checks.paper), (*location, "against"))
-        for name in self.names(checks.paper):
-            if len(stages := checks.paper.algorithms[name].stages) > 1:
-                message = f"must be algorithms of one estimator, got {name!r}, a schedule of {len(stages)} stages"
-                raise checks.refuse((*location, "against"), message)
-        for panel in self.panels:
-            if not self.algorithms_of(checks.paper, panel):
-                pairs = ", ".join(f"{one} and {other}" for one, other in self.against.items())
-                message = f"must be panels that show both algorithms of a pair ({pairs}), got {panel!r}"
-                raise checks.refuse((*location, "panels"), message)
+        for name, row in self.rows.items():
+            place = (*location, "rows", name)
+            checks.check_algorithms(row.algorithms, (*place, "algorithms"))
+            checks.check_one_stage(row.algorithms, (*place, "algorithms"))
+            checks.check_panel(row, row.algorithms, place)
+        timed, divided = tuple(self.names(checks.paper)), chain(*self.against.items())
+        checks.check_names("algorithm of the table", divided, timed, (*location, "against"))
 
     def plan(self, planner: Planner, key: str) -> Output:
-        panels, parts, shown = [], {}, planner.paper.panels_of("learning_curves")
-        for address in self.panels:
-            (_, panel), algorithms = shown[address], self.algorithms_of(planner.paper, address)
-            job = planner.timing(panel, algorithms, self.rounds, self.seconds)
+        rows, parts = [], {}
+        for name, row in self.rows.items():
+            job = planner.timing(row, row.algorithms, self.rounds, self.seconds)
             sizes = job.settings.model_dump(include={"hidden", "trials"})
-            panels.append({"name": address, "data": panel.data, "folder": planner.plan.folder(job)} | sizes)
-            parts |= {(address, name): (job,) for name in algorithms}
+            rows.append({"name": name, "data": row.data, "folder": planner.plan.folder(job)} | sizes)
+            parts |= {(name, algorithm): (job,) for algorithm in row.algorithms}
         labels = {name: planner.paper.algorithms[name].label for name in self.names(planner.paper)}
-        spec = StepTimesSpec(**planner.heading(key, self), panels=panels, against=self.against, labels=labels)
-        return Output(spec, tuple(job.id for (job,) in parts.values()), parts)
+        spec = StepTimesSpec(**planner.heading(key, self), rows=rows, against=self.against, labels=labels)
+        return Output(spec, unique(job.id for (job,) in parts.values()), parts)
 
 
-class TimedPanel(Folder):
-    """A panel, and the folder of its timings."""
+class TimedFolder(Folder):
+    """A row, and the folder of its timings."""
 
     name: str
     data: str
@@ -106,7 +94,7 @@ class StepTimesSpec(TableSpec):
     """A table of times of training iterations."""
 
     kind: Literal["step_times"]
-    panels: tuple[TimedPanel, ...]
+    rows: tuple[TimedFolder, ...]
     against: dict[str, str]
     labels: dict[str, str]
     published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
@@ -114,7 +102,7 @@ class StepTimesSpec(TableSpec):
     NAMES = "TABLE"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        return {panel.folder: (TIMES, META) for panel in self.panels}
+        return {row.folder: (TIMES, META) for row in self.rows}
 
     def read(self) -> dict[str, Timed]:
         tables = {folder: read_table(folder, TIMES) for folder in self.folders()}
@@ -122,40 +110,32 @@ class StepTimesSpec(TableSpec):
         return {folder: (table.pivot(**by_round), read_meta(folder)) for folder, table in tables.items()}
 
     def numbers(self, results: dict[str, Timed]) -> pd.DataFrame:
-        """Return the table with a row per panel and algorithm.
+        """Return the table with a line per row and algorithm.
 
         Returns
         -------
         DataFrame
-            Columns scale, panel, data, data_title, stand_in, hidden, trials, algorithm, label, rounds; milliseconds
-            of an iteration of one trial; against (key of the algorithm that it is divided by, "" for none), ratio,
-            ratio_low and ratio_high; backend, threads, cpu.
+            Columns scale, row, data, data_title, stand_in, hidden, trials, rounds, backend, threads, cpu; algorithm,
+            label; milliseconds of an iteration of one trial; against (key of the algorithm that it is divided by, ""
+            for none), ratio, ratio_low and ratio_high (NaN without).
         """
-        return pd.DataFrame([line for panel in self.panels for line in self._lines(panel, *results[panel.folder])])
+        return pd.DataFrame([line for row in self.rows for line in self._lines(row, *results[row.folder])])
 
-    def _lines(self, panel: TimedPanel, times: pd.DataFrame, meta: Meta) -> Iterator[dict[str, object]]:
-        data = data_of(meta, panel.folder)
-        shared = {"scale": self.scale, "panel": panel.name, "data": panel.data, "data_title": data["title"]}
-        shared |= {"stand_in": data["stand_in"], "hidden": panel.hidden, "trials": panel.trials}
+    def _lines(self, row: TimedFolder, times: pd.DataFrame, meta: Meta) -> Iterator[dict[str, object]]:
+        data = data_of(meta, row.folder)
+        shared = {"scale": self.scale, "row": row.name, "data": row.data, "data_title": data["title"]}
+        shared |= {"stand_in": data["stand_in"], "hidden": row.hidden, "trials": row.trials, "rounds": len(times)}
+        shared |= {"backend": meta["backend"], "threads": meta["threads"], "cpu": meta["hardware"]["cpu"]}
         for name in (name for name in self.labels if name in times):
-            against = self.against.get(name, "")
-            ratio = ratio_of_times([(times[name], times[against])]) if against in times else (np.nan,) * 3
-            yield shared | {
-                "algorithm": name,
-                "label": self.labels[name],
-                "rounds": len(times),
-                "milliseconds": 1000 * times[name].median() / panel.trials,
-                "against": against if against in times else "",
-                **dict(zip(("ratio", "ratio_low", "ratio_high"), ratio, strict=True)),
-                "backend": meta["backend"],
-                "threads": meta["threads"],
-                "cpu": meta["hardware"]["cpu"],
-            }
+            against = other if (other := self.against.get(name)) in times else ""
+            ratio, low, high = ratio_of_times([(times[name], times[against])]) if against else (np.nan,) * 3
+            milliseconds = 1000 * times[name].median() / row.trials
+            own = {"algorithm": name, "label": self.labels[name], "milliseconds": milliseconds, "against": against}
+            yield shared | own | {"ratio": ratio, "ratio_low": low, "ratio_high": high}
 
     def table(self, numbers: pd.DataFrame) -> Table:
         ends = numbers[["ratio", "ratio_low", "ratio_high"]].to_numpy()
         cells = {
-            "panel": numbers["panel"],
             "data": numbers["data_title"],
             "hidden": numbers["hidden"].map(count),
             "algorithm": numbers["label"],
@@ -164,32 +144,22 @@ class StepTimesSpec(TableSpec):
             "ratio": [by_interval(*number) for number in ends],
             "95 % interval": [interval(*of_interval) for _, *of_interval in ends],
         }
-        part = part_of(self._caption(numbers), pd.DataFrame(cells), 4)
+        rounds = count(numbers["rounds"].min())
+        caption = (
+            f"{self.title}. Processor milliseconds of an iteration of one trial, without evaluation, where all trials"
+            f" advance together; median of {rounds} rounds. In a round each algorithm has a turn, from the initial"
+            " parameters on, and a ratio is that of two turns of one round, its geometric mean over the rounds. Ratios"
+            " can be compared across machines, times cannot."
+        )
+        part = part_of(caption, pd.DataFrame(cells), 3)
         return Table(parts=(part,), notes=tuple(notes_of_times(self, numbers)))
 
-    def _caption(self, numbers: pd.DataFrame) -> str:
-        rounds = numbers["rounds"].min()
-        return (
-            f"{self.title}. Processor milliseconds of a training iteration of one trial, where all trials of a panel"
-            f" advance together, without evaluation; median of {count(rounds)} rounds. In a round each algorithm has a"
-            " turn, from the initial parameters on, and a ratio is that of two turns of one round, its geometric mean"
-            " over the rounds. Ratios can be compared across machines, times cannot."
-        )
-
     def evidence(self, results: dict[str, Timed], name: str, **_: object) -> Source | None:
-        """See `Shown.evidence`; the frame has columns (panel, algorithm), of panels with the published hidden units."""
+        """See `Shown.evidence`; the frame has the seconds by round (index), and by row and algorithm (columns)."""
         if name:
             return None
-        frames, dropped, differences = {}, [], []
-        for panel in self.panels:
-            if (hidden := self.as_published("hidden", panel.hidden, panel.name)) != panel.hidden:
-                dropped.append(f"{panel.name} left out: {panel.hidden} of {hidden} hidden units")
-                continue
-            frames[panel.name] = results[panel.folder][0]
-            differences += self.of_part(panel.name)
-        frame = pd.concat(frames, axis=1) if frames else pd.DataFrame()
-        more = {"differences": tuple(differences), "dropped": tuple(dropped)}
-        return Source(label=self.name, frame=frame, budget={}, **more)
+        frame = pd.concat({row.name: results[row.folder][0] for row in self.rows}, axis=1)
+        return Source(label=self.name, frame=frame, budget={}, differences=self.of_part(None))
 
 
 StepTimes.SPEC = StepTimesSpec

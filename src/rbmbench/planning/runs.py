@@ -80,7 +80,7 @@ class Planner:
         return self.plan.add(Job(identity, "train", settings, panel.data, title=title))
 
     def timing(self, panel: Panel, algorithms: Iterable[str], rounds: int, seconds: float) -> Job:
-        """Return the job that times the first stages of algorithms on one panel side by side, added to the plan.
+        """Return the job that times algorithms of one stage on one panel side by side, added to the plan.
 
         All of them begin with the initial parameters of the first one.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of times of iterations: made ones with a known ratio, jobs that time slower and faster algorithms, and plans."""
+"""Times of iterations: tables with a known ratio, jobs that time slower and faster algorithms, and plans."""
 
 import json
 
@@ -19,7 +19,8 @@ from rbmbench.kinds.step_times import StepTimesSpec
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import intervals
-from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.evidence import Evidence
+from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 
 META = {"data": {"title": "Toy", "rows": 29}, "hardware": {"cpu": "a processor"}, "backend": "numba", "threads": 1}
@@ -34,12 +35,12 @@ def turns(rng, ratio: float, rounds: int = ROUNDS) -> tuple[np.ndarray, np.ndarr
     return ratio * load * np.exp(own[0]), load * np.exp(own[1])
 
 
-def step_table(tmp_path, panels: dict[str, dict[str, np.ndarray]], hidden: int = 16) -> dict:
-    """Write times by panel and algorithm, and return the spec of their table, of models with 16 hidden units."""
+def step_table(tmp_path, rows: dict[str, dict[str, np.ndarray]], hidden: int = 16) -> dict:
+    """Write times by row and algorithm, and return the spec of their table, of models with 16 hidden units."""
     spec = {"key": "popcd_tablea", "paper": "popcd", "title": "Step times", "kind": "step_times", "scale": "tiny"}
     spec |= {"against": AGAINST, "labels": LABELS, "differences": differences({"hidden": 16}, {"hidden": hidden})}
     shown = []
-    for name, times in panels.items():
+    for name, times in rows.items():
         frames = [
             pd.DataFrame({"algorithm": key, "round": range(len(seconds)), "seconds_per_iteration": seconds})
             for key, seconds in times.items()
@@ -47,7 +48,7 @@ def step_table(tmp_path, panels: dict[str, dict[str, np.ndarray]], hidden: int =
         results.write_table(tmp_path / name / "times.parquet", pd.concat(frames).assign(iterations=7))
         results.write_meta(tmp_path / name, ("times.parquet",), META)
         shown.append({"name": name, "data": "toy", "hidden": 16, "trials": 5, "folder": str(tmp_path / name)})
-    return spec | {"panels": shown}
+    return spec | {"rows": shown}
 
 
 def measured(spec: dict, algorithm: str, against: str):
@@ -66,40 +67,45 @@ def test_the_interval_holds_the_ratio_in_as_many_trials_as_it_says_and_load_canc
     assert np.median(found[:, 2] / found[:, 1]) < 1.06
 
 
-def test_the_ratio_is_the_mean_over_panels_that_time_both(tmp_path):
+def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
     rng = np.random.default_rng(7)
     first, second = turns(rng, 1.5), turns(rng, 6.0)
-    panels = {
-        "fig1.a": {"pop_cd_1": first[0], "cd_1": first[1]},
-        "fig1.c": {"pop_cd_1": second[0], "cd_1": second[1], "pt_10": 4 * second[0]},
+    rows = {
+        "bars": {"pop_cd_1": first[0], "cd_1": first[1]},
+        "modes": {"pop_cd_1": second[0], "cd_1": second[1], "pt_10": 4 * second[0]},
     }
-    found = measured(step_table(tmp_path, panels), "pop_cd_1", "cd_1")
+    found = measured(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
     logs = np.log([first[0] / first[1], second[0] / second[1]]).mean(axis=0)
     half = logs.std(ddof=1) / np.sqrt(ROUNDS) * stats.t.ppf(0.975, ROUNDS - 1)
     assert (found.value, found.low, found.high) == pytest.approx(np.exp(logs.mean() + half * np.array([0, -1, 1])))
-    alone = measured(step_table(tmp_path, panels), "pt_10", "pop_cd_1")
+    alone = measured(step_table(tmp_path, rows), "pt_10", "pop_cd_1")
     assert (alone.value, alone.low, alone.high) == pytest.approx((4.0, 4.0, 4.0))
 
 
-def test_smaller_models_than_the_paper_s_and_missing_algorithms_are_not_compared(tmp_path):
-    panels = {"fig1.a": dict(zip(("pop_cd_1", "cd_1"), turns(np.random.default_rng(1), 2.0), strict=True))}
-    with pytest.raises(NotRun, match=r"fig1\.a left out: 16 of 500 hidden units"):
-        measured(step_table(tmp_path, panels, hidden=500), "pop_cd_1", "cd_1")
-    with pytest.raises(NotRun, match="no panel of tablea has both pt_10 and pop_cd_1"):
-        measured(step_table(tmp_path, panels), "pt_10", "pop_cd_1")
+def test_smaller_models_than_the_paper_s_make_a_variant_and_algorithms_may_be_missing(tmp_path):
+    rows = {"bars": dict(zip(("pop_cd_1", "cd_1"), turns(np.random.default_rng(1), 2.0), strict=True))}
+    claim = {"id": "a", "where": "here", "text": "so", "kind": "step_time_ratio", "table": "tablea", "above": 1.5}
+    claims = [
+        claim | {"algorithm": "pop_cd_1", "against": "cd_1"},
+        claim | {"algorithm": "pt_10", "against": "cd_1", "id": "b"},
+    ]
+    for hidden, standing in ((16, "published"), (500, "variant")):
+        outputs = [step_table(tmp_path / str(hidden), rows, hidden)]
+        spec = {"scale": "tiny", "outputs": outputs, "claims": {"popcd": {"claims": claims}}}
+        timed, missing = evaluate(parse(ClaimsSpec, spec, "test"))
+        assert (timed.verdict, timed.standing, timed.shown) == ("reproduced", standing, "popcd_tablea")
+        assert (missing.reason, missing.what) == ("not run", "no row of tablea has both pt_10 and cd_1")
 
 
-def test_the_table_has_a_row_for_each_algorithm_of_each_panel(tmp_path):
+def test_the_table_has_a_line_for_each_algorithm_of_each_row(tmp_path):
     seconds = np.full(ROUNDS, 0.01)
-    values = step_table(
-        tmp_path, {"fig1.a": {"cd_1": seconds, "pop_cd_1": 1.25 * seconds}, "fig2.a": {"cd_1": seconds}}
-    )
+    values = step_table(tmp_path, {"bars": {"cd_1": seconds, "pop_cd_1": 1.25 * seconds}, "modes": {"cd_1": seconds}})
     spec = parse(StepTimesSpec, values, "test")
     numbers = spec.numbers(spec.read())
-    assert numbers[["panel", "algorithm", "against", "rounds"]].to_numpy().tolist() == [
-        ["fig1.a", "cd_1", "", ROUNDS],
-        ["fig1.a", "pop_cd_1", "cd_1", ROUNDS],
-        ["fig2.a", "cd_1", "", ROUNDS],
+    assert numbers[["row", "algorithm", "against", "rounds"]].to_numpy().tolist() == [
+        ["bars", "cd_1", "", ROUNDS],
+        ["bars", "pop_cd_1", "cd_1", ROUNDS],
+        ["modes", "cd_1", "", ROUNDS],
     ]
     assert numbers["milliseconds"].tolist() == pytest.approx([2.0, 2.5, 2.0])  # of one of five trials
     assert numbers[["ratio", "ratio_low", "ratio_high"]].to_numpy()[1] == pytest.approx([1.25] * 3)
@@ -157,16 +163,13 @@ def test_wrong_settings_are_one_line(job, capsys, changes, message):
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])
-def test_planned_timings_train_as_the_panels_runs_do(scale):
+def test_planned_timings_train_as_runs_do(scale):
     planned = planned_here(*([] if scale == "paper" else [scale]))
-    output = planned.tables["popcd_tablea_step_times"]
-    names = ["cd_1", "cd_10", "pop_cd_1", "pop_cd_10", "pt_10"]
-    for panel, job in zip(output.spec.panels, map(planned.jobs.get, dict.fromkeys(output.jobs)), strict=True):
-        assert (job.kind, list(job.settings.algorithms)) == ("timing", names)
-        figure = planned.figures[f"popcd_{panel.name[:4]}"]
-        run = planned.jobs[figure.parts[panel.name[5:], "pt_10"][0].id].settings
-        timed = job.settings.run("pt_10").model_dump(exclude={"schedule", "evaluate_every"})
-        assert timed == run.model_dump(exclude={"schedule", "evaluate_every"})
-        assert job.settings.run("pt_10").schedule[0] == run.schedule[0].model_copy(update={"until": 1})
+    output, figure = planned.tables["sdcp_tablea_step_times"], planned.figures["sdcp_fig1"]
+    job, run = planned.jobs[output.jobs[0]], planned.jobs[figure.parts["a", "sdcp_3x4"][0].id].settings
+    assert (job.kind, list(job.settings.algorithms)) == ("timing", ["cd_12", "sdcp_3x4"])
+    timed, evaluation = job.settings.run("sdcp_3x4"), {"schedule", "evaluate_every", "test_likelihood"}
+    assert timed.model_dump(exclude=evaluation) == run.model_dump(exclude=evaluation)
+    assert timed.schedule[0] == run.schedule[0].model_copy(update={"until": 1})
     # Fewer trials do not make it a variant.
     assert not output.spec.changed

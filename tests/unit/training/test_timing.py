@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from collections import Counter
+from functools import partial
 from itertools import permutations
 
 from rbmbench.training.timing import best_seconds, iterations_within, one_round
@@ -26,7 +27,7 @@ def test_in_rounds_each_algorithm_begins_anew_and_is_as_often_before_each_other_
     counts, before, first = {"a": 7, "b": 3, "c": 5}, Counter(), Counter()
     for number in range(12):
         calls = []
-        seconds = one_round({name: lambda name=name: Recorded(calls, name) for name in counts}, counts, number)
+        seconds = one_round({name: partial(Recorded, calls, name) for name in counts}, counts, number)
         assert seconds.keys() == counts.keys()
         order = [name for name, _ in calls[:3]]
         assert calls == [(name, 1) for name in order] + [(name, counts[name]) for name in order]

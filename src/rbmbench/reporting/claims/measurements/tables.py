@@ -147,16 +147,16 @@ def step_time_ratio(
 ) -> Measurement:
     """Measure the ratio of the times of an iteration of two algorithms that are timed side by side.
 
-    It is the geometric mean over the panels that time both, see `intervals.ratio_of_times`. Models must have as many
-    hidden units as the paper's; fewer trials and stand-in data do not matter here.
+    It is the geometric mean over the rows that have both, see `intervals.ratio_of_times`. Fewer trials and stand-in
+    data do not matter here.
     """
     source = evidence.of(table, "step_times")
-    times = {panel: source.frame[panel] for panel in source.frame.columns.unique(0)}
-    pairs = [(panel[algorithm], panel[against]) for panel in times.values() if {algorithm, against} <= {*panel}]
+    rows = [source.frame[name] for name in source.frame.columns.unique(0)]
+    pairs = [(row[algorithm], row[against]) for row in rows if {algorithm, against} <= {*row}]
     if not pairs:
-        raise NotRun("; ".join(source.dropped) or f"no panel of {table} has both {algorithm} and {against}")
-    panels = f"{len(pairs)} panel{'s' * (len(pairs) > 1)}"
-    what = f"processor time of an iteration, {algorithm} over {against}, mean over {panels}, {len(source.frame)} rounds"
+        raise NotRun(f"no row of {table} has both {algorithm} and {against}")
+    rounds = f"{len(source.frame)} rounds of {len(pairs)} row{'s' * (len(pairs) > 1)}"
+    what = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
     return Measurement(*intervals.ratio_of_times(pairs), what, (source,))
 
 
