@@ -57,12 +57,33 @@ class Steps:
         self._shards = make_shards(self.rbm, place(data), settings, threads=1)
         for shard in self._shards:
             shard.enter(settings.schedule[0], start=True)
+        batches = self._shards[0].batches
+        self._epoch = batches.per_epoch if settings.batch < len(data) else 10**9
 
     def advance(self, iterations: int) -> None:
         """Make the next iterations."""
         for shard in self._shards:
             shard.advance(self._at, self._at + iterations)
         self._at += iterations
+
+    def seconds(self, iterations: int) -> float:
+        """Make the next iterations; return the processor seconds of one, with its share of the order of an epoch.
+
+        To draw the order of the rows takes as long as many iterations of a small model. It is timed by itself, for a
+        few iterations may hold the start of an epoch or not.
+        """
+        took, left = 0.0, iterations
+        while left:
+            self._draw(self._at // self._epoch)
+            count = min(left, self._epoch - self._at % self._epoch)
+            took += spent(partial(self.advance, count))
+            left -= count
+        drawn = spent(partial(self._draw, self._at // self._epoch + 1))
+        return took / iterations + drawn / self._epoch
+
+    def _draw(self, epoch: int) -> None:
+        for shard in self._shards:
+            shard.batches.draw(epoch)
 
 
 def iterations_within(steps: Steps, seconds: float) -> int:
@@ -87,7 +108,7 @@ def one_round(steps: Mapping[str, Callable[[], Steps]], counts: Mapping[str, int
     begun = {name: steps[name]() for name in order}
     for each in begun.values():
         each.advance(1)
-    return {name: spent(partial(begun[name].advance, counts[name])) / counts[name] for name in order}
+    return {name: begun[name].seconds(counts[name]) for name in order}
 
 
 def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=None, iterations=1) -> RunSettings:
