@@ -153,9 +153,16 @@ class Shown(Spec):
 
     @property
     def lacks(self) -> str:
-        """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        missing = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
-        return f", without {', '.join(f'{part.setting} {part.panel}' for part in missing)}" * bool(missing)
+        """The parts of the published one that it lacks: ", without panels a and d"; "" if it has all."""
+        names: dict[str, list[str]] = {}
+        for part in self.differences:
+            if part.is_part and not part.algorithm and part.value is None:
+                names.setdefault(part.setting, []).append(str(part.panel))
+        words = [
+            f"{part}s {', '.join(before)} and {last}" if before else f"{part} {last}"
+            for part, (*before, last) in names.items()
+        ]
+        return f", without {', '.join(words)}" * bool(words)
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
         """Return the differences that concern a panel, or an algorithm of it; None stands for any."""

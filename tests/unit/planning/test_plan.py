@@ -451,11 +451,11 @@ overrides:
     made = plan(load(["config/config.yaml", overlay]))
     figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
     assert [panel.name for panel in figure.spec.panels] == ["c"]
-    assert figure.spec.which == "Figure 3 of popcd, paper scale, without panel a, panel b, panel d"
+    assert figure.spec.which == "Figure 3 of popcd, paper scale, without panels a, b and d"
     lost = [one.published for one in figure.spec.of_part("c")]
     assert lost == ["CD-10", "pop-CD-10"]
     assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
-    assert table.spec.lacks == ", without row letters_100, row mnist_500"
+    assert table.spec.lacks == ", without rows letters_100 and mnist_500"
     assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
     whole = planned_here()
     assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
