@@ -4,7 +4,6 @@
 import atexit
 import copy
 import io
-import json
 import os
 import shutil
 import stat
@@ -14,7 +13,9 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 
 def a_device() -> Path:
@@ -97,7 +98,7 @@ DESCRIPTIONS = st.sampled_from(DTYPES).map(repr) | st.sampled_from(
 
 
 @st.composite
-def npy_files(draw, arrays=None) -> bytes:
+def npy_files(draw) -> bytes:
     """.npy files whose header may tell anything."""
     data = draw(st.binary(max_size=64) | st.just(bytes(24)))
     if draw(st.booleans()):
@@ -132,6 +133,12 @@ def npy_of(array) -> bytes:
     """An array as the bytes of an .npy file; objects are pickled."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def parquet_of(table: pa.Table, **options) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, **options)
     return buffer.getvalue()
 
 
@@ -266,8 +273,3 @@ def mutated_text(draw, text: str) -> bytes:
         else:
             lines[at] = draw(st.sampled_from((" ", "  ", "\t"))) + lines[at]
     return "".join(lines).encode("utf-8", "surrogatepass")
-
-
-def as_json(values) -> str:
-    """Plain data as JSON, numbers that are none included."""
-    return json.dumps(values)

@@ -60,14 +60,8 @@ def called(kind: str, *parts) -> None:
 
 
 STAGE = {"until": 3, "estimator": {"name": "cd", "options": {"k": 1}}, "update": {"name": "sgd"}, "rate": 0.1}
-RUN = {
-    "data": {"name": "bars_and_stripes"},
-    "hidden": 2,
-    "batch": 2,
-    "schedule": [STAGE],
-    "trials": 2,
-    "evaluate_every": 3,
-}
+RUN = {"data": {"name": "bars_and_stripes"}, "hidden": 2, "batch": 2, "schedule": [STAGE], "trials": 2}
+RUN |= {"evaluate_every": 3}
 COUPLING = {"visible": 3, "hidden": 2, "width": 0.5, "coupling": "rbm", "replications": 3, "longest": 5}
 TRUTH = {"method": "exact"}
 ESTIMATE = {"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 2, "estimates": 3}
@@ -102,18 +96,8 @@ def run(folder, data):
     snapshots = {f"snapshot_{name}": np.stack([model[name]] * 2) for name in ("W", "b", "c")}
     files.write_arrays(out / "model.npz", {**model, **snapshots, "snapshot_iterations": np.array([0, 3])})
     drop_checksums(out)
-    truth = [
-        "job",
-        "ground_truth",
-        "--settings",
-        json.dumps(TRUTH),
-        "--data",
-        data,
-        "--model",
-        out,
-        "--out",
-        folder / "truth",
-    ]
+    truth = ["job", "ground_truth", "--settings", json.dumps(TRUTH), "--data", data, "--model", out]
+    truth += ["--out", folder / "truth"]
     assert cli.main([str(part) for part in truth]) == 0
     drop_checksums(folder / "truth")
     return out
@@ -265,32 +249,6 @@ def test_reports(results, monkeypatch):
     holds()
 
 
-def with_few_steps(values):
-    """Return settings without the largest numbers of chains and steps, which are allowed and take long."""
-    return {
-        key: 3 if key in ("replications", "longest") and value == 2**31 - 1 else value for key, value in values.items()
-    }
-
-
-@few
-@given(edited(COUPLING).map(with_few_steps))
-def test_couple(folder, values):
-    called("couple --settings", "job", "couple", "--settings", json.dumps(values), "--out", folder / "coupled")
-
-
-@few
-@given(mutated_text(json.dumps({"side": 3})).map(lambda text: text.decode("latin-1")))
-def test_data(folder, text):
-    called("data --options", "data", "--name", "bars_and_stripes", "--options", text, "--out", folder / "bars.npz")
-
-
-@few
-@given(mutated_text("scale: tiny\npapers: [popcd]\noverrides:\n  popcd:\n    defaults: {trials: 3}\n"))
-def test_config_check(repository, folder, content):
-    (folder / "over.yaml").write_bytes(content)
-    called("config check", "config", "check", repository / "config" / "config.yaml", folder / "over.yaml")
-
-
 # Whole files and command lines, in a folder outside of which nothing may be written. `many` are as many as of a reader.
 
 many = settings(max_examples=settings.default.max_examples if THOROUGH else few.max_examples)
@@ -419,24 +377,11 @@ def right_lines(data, run, results) -> list[list[str]]:
     of_notebook = ("--template", "notebooks/table.ipynb", "--notebook", "out/n.ipynb", "--page", "out/n.html")
     of_scale = ("--scale", "tiny", "--claims", scale / "popcd.yaml")
     long = ("--checkpoint", "out/c.npz", "--checkpoint-seconds", "0", "--backend", "auto", "--threads", "1")
+    shown = ("--hidden", "2", "--iterations", "3", "--shape", "3x1", "--samples", "5")
     lines = [
         ("data", "--name", "bars_and_stripes", "--options", '{"side": 3}', "--rows", "16", "--out", "out/bars.npz"),
         ("train", "--settings", json.dumps(RUN), "--data", data, "--out", "out/run", "--run-id", "x", *long),
-        (
-            "fit",
-            data,
-            "--hidden",
-            "2",
-            "--iterations",
-            "3",
-            "--out",
-            "out/fit",
-            "--shape",
-            "3x1",
-            "--samples",
-            "5",
-            *long,
-        ),
+        ("fit", data, *shown, "--out", "out/fit", *long),
         ("score", run, data, "--settings", '{"particles": 3}', "--threads", "1", "--out", "out/scores.csv"),
         ("job", "evaluate", "--settings", json.dumps(ANNEALING), *of_model, *long),
         ("job", "ground_truth", "--settings", json.dumps(TRUTH), *of_model),

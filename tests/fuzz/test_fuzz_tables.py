@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables: learning curves, stopping times, likelihoods of samples (parquet); verdicts and measured steps (csv)."""
 
-import io
 import json
 import math
 
@@ -12,8 +11,7 @@ import pytest
 from fuzz_record import read_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import mutated, mutated_text
-from pyarrow import parquet
+from mutations import mutated, mutated_text, parquet_of
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.io import results
@@ -24,12 +22,6 @@ from rbmbench.reporting.page import html
 CURVE = pd.DataFrame(
     {"trial": [0, 0, 1], "iteration": [0, 5, 0], "metric": ["log_likelihood", "b", "b"], "value": [0.5, np.nan, -2.0]}
 )
-
-
-def parquet_of(table: pa.Table, **options) -> bytes:
-    buffer = io.BytesIO()
-    parquet.write_table(table, buffer, **options)
-    return buffer.getvalue()
 
 
 columns = st.sampled_from(
@@ -66,15 +58,16 @@ def test_curves(folder, content):
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
-RECORD = {
-    "claim": "popcd_1.a",
-    "paper": "popcd",
-    "standing": "published",
-    "where": "Fig",
-    "text": "text",
+RECORD = {"claim": "popcd_1.a", "paper": "popcd", "standing": "published", "where": "Fig", "text": "text"}
+RECORD |= {
     "what": "number",
+    "published": 2.0,
+    "measured": 0.5,
+    "low": 0.1,
+    "high": 0.9,
+    "above": 0.0,
+    "below": math.inf,
 }
-RECORD |= {"published": 2.0, "measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
 
 
 @given(mutated_text(json.dumps({"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]})))

@@ -291,11 +291,7 @@ def test_texts_are_filled_in_without_format_specifications():
 
 
 @pytest.mark.parametrize(
-    ("size", "told"),
-    [
-        ({"hidden": 2**31}, "hidden: must "),
-        ({"hidden": 2**30, "visible": 2**30}, "at most 8 GB"),
-    ],
+    ("size", "told"), [({"hidden": 2**31}, "hidden: must "), ({"hidden": 2**30, "visible": 2**30}, "at most 8 GB")]
 )
 def test_models_that_would_not_fit_are_refused_by_their_size(size, told):
     values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size

@@ -4,6 +4,7 @@
 
 def refused(capsys, code: int) -> str:
     """Return the line, after its beginning, in which a command refused its input."""
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert (code, line[:17]) == (2, "rbmbench: error: ")
+    printed = capsys.readouterr().err
+    line = printed.splitlines()[-1]
+    assert (code, line[:17], "Traceback" in printed) == (2, "rbmbench: error: ", False)
     return line[17:]

@@ -45,10 +45,7 @@ def blocks(tmp_path_factory) -> list[str]:
     """The arguments that join two blocks, computed in the same folder."""
     folder = tmp_path_factory.mktemp("blocks")
     assert main(["data", "--name", "bars_and_stripes", "--out", f"{folder}/data.npz"]) == 0
-    command, names = (
-        ["job", "train", "--data", f"{folder}/data.npz"],
-        [f"{folder}/{first}-1" for first in range(TRIALS)],
-    )
+    command, names = ["job", "train", "--data", f"{folder}/data.npz"], [f"{folder}/{n}-1" for n in range(TRIALS)]
     for name in names:
         block = ["--settings", json.dumps(SETTINGS | {"trials": 1}), "--block", os.path.basename(name)]
         assert main([*command, *block, "--out", name]) == 0

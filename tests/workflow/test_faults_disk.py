@@ -146,20 +146,8 @@ def read_only(tmp_path_factory):
 def test_a_read_only_folder_is_refused_before_anything_is_read(read_only, step, capsys):
     settings, inputs = STEPS[step]
     out = read_only / "runs" / "run"
-    assert (
-        main(
-            [
-                *(["job"] if step != "train" else []),
-                step,
-                "--settings",
-                json.dumps(settings),
-                "--out",
-                str(out),
-                *inputs,
-            ]
-        )
-        == 2
-    )
+    command = ["train"] if step == "train" else ["job", step]
+    assert main([*command, "--settings", json.dumps(settings), "--out", str(out), *inputs]) == 2
     reason = f"{out}: cannot be written (read-only file system)"
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 

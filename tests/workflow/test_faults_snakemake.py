@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults under Snakemake: a job or Snakemake itself is killed, two work in one folder, a part of a run is lost."""
 
+import copy
 import json
 import os
 import platform
@@ -9,40 +10,27 @@ from contextlib import suppress
 
 import psutil
 import pytest
+import tiny_paper
 from disks import small_disk
-from tiny_paper import add_tiny_paper
 from workspaces import wait_for
 
 from rbmbench.cli import main
 from rbmbench.io.results import read_json
 
-PAPER = {
-    "key": "tiny",
-    "title": "A tiny paper",
-    "citation": "nobody",
-    "defaults": {"trials": 3, "seed": 11, "evaluate_every": 10},
-    "data": {"bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 7}},
-    "algorithms": {
-        "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
-        "pcd_1": {"label": "PCD-1", "estimator": "pcd", "options": {"k": 1}},
-    },
-    "figures": {
-        "fig1": {
-            "kind": "learning_curves",
-            "title": "Curves",
-            "algorithms": ["cd_1", "pcd_1"],
-            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 60}},
-        }
-    },
-}
+PAPER = copy.deepcopy(tiny_paper.PAPER) | {"defaults": {"trials": 3, "seed": 11, "evaluate_every": 10}, "tables": {}}
+PAPER["data"]["bars"]["batch"] = 7
+PAPER["algorithms"]["pcd_1"] = {"label": "PCD-1", "estimator": "pcd", "options": {"k": 1}}
+PAPER["figures"]["fig1"]["algorithms"] = ["cd_1", "pcd_1"]
+PAPER["figures"]["fig1"]["panels"]["a"]["iterations"] = 60
 FILES = ("--configfile", "config/tiny.yaml", "--cores", "1")
 OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
 
 
 @pytest.fixture
 def tiny(workspace):
-    """A workspace with a paper of two short runs."""
-    add_tiny_paper(workspace, PAPER, {"claims": []})
+    """A workspace with a paper of two short runs, each in a process of its own."""
+    tiny_paper.add_tiny_paper(workspace, PAPER, {"claims": []})
+    tiny_paper.without_bundles(workspace)
     return workspace
 
 
@@ -167,10 +155,8 @@ def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tm
 def test_snakemakes_with_other_targets_work_at_once_and_the_lock_of_a_run_stays(tiny, tmp_path):
     first, second = runs_of(tiny)
     tiny.snakemake(*FILES, "--", "results/tiny/datasets/bars.npz")
-    target, checkpoint = (
-        ["--", *files_of(first)],
-        tiny.folder / f"results/tiny/checkpoints/{os.path.basename(first)}.npz",
-    )
+    target = ["--", *files_of(first)]
+    checkpoint = tiny.folder / f"results/tiny/checkpoints/{os.path.basename(first)}.npz"
     stopped = tiny.start(*FILES, *target, fault="SIGSTOP iteration 40")
     try:
         child = wait_for(lambda: stopped_training(stopped), stopped)

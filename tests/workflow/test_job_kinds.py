@@ -41,6 +41,7 @@ from typing import Literal
 from rbmbench.config.paper import KINDS
 from rbmbench.io.results import read_table
 from rbmbench.jobs import of_name
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Series
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.specs import FigureSpec
@@ -50,11 +51,8 @@ class NormsSpec(FigureSpec):
     kind: Literal["norms"]
     folder: str
 
-    def folders(self):
-        return [self.folder]
-
-    def files(self):
-        return [f"{self.folder}/norms.parquet", f"{self.folder}/meta.json"]
+    def sources(self):
+        return {self.folder: ("norms.parquet", "meta.json")}
 
     def read(self):
         return read_table(self.folder, "norms.parquet")
@@ -62,13 +60,10 @@ class NormsSpec(FigureSpec):
     def numbers(self, table):
         return table
 
-    def draw(self, table):
-        from rbmbench.reporting.style import page, theme
-
-        with theme():
-            drawn = page(1)
-            drawn.subplots().plot(table["trial"], table["norm"])
-        return drawn
+    def chart(self, table):
+        norms = Series(key="cd_1", label="CD-1", x=table["trial"], mean=table["norm"])
+        axes = {"x": Axis(title="trial"), "y": Axis(title="norm")}
+        return Chart(panels=(ChartPanel(name="a", title="Norms", series=(norms,), **axes),))
 
     def caption(self, table):
         return "Norms of the weights."
@@ -97,10 +92,7 @@ def test_a_kind_of_job_is_a_file_and_a_kind_of_figure(workspace):
     (folder / "norm.py").write_text(JOB)
     (folder / "norms.py").write_text(KIND)
     paper = copy.deepcopy(PAPER)
-    paper["figures"] = {
-        "fig1": paper["figures"]["fig1"],
-        "fig2": {"kind": "norms", "title": "Norms", "panel": "fig1.a"},
-    }
+    paper["figures"]["fig2"] = {"kind": "norms", "title": "Norms", "panel": "fig1.a"}
     del paper["tables"]
     add_tiny_paper(workspace, paper)
     workspace.edit("config/tiny.yaml", "plugins", ["plugins/norm.py", "plugins/norms.py"])

@@ -12,14 +12,8 @@ from rbmbench.cli import main
 from rbmbench.reporting.claims.verdict import write_verdicts
 
 OVERLAY = re.compile(r'^```yaml title="(config/mine\.yaml)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-SMALL = {
-    "overrides": {
-        "arena": {
-            "defaults": {"trials": 5},
-            "figures": {"fig1": {"algorithms": ["cd_1", "mine"], "rates": [0.1], "contests": {"letters": None}}},
-        }
-    }
-}
+FIGURE = {"algorithms": ["cd_1", "mine"], "rates": [0.1], "contests": {"letters": None}}
+SMALL = {"overrides": {"arena": {"defaults": {"trials": 5}, "figures": {"fig1": FIGURE}}}}
 
 
 @pytest.mark.slow

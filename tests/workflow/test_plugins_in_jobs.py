@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from tiny_paper import FILES, PAPER, add_tiny_paper
+from tiny_paper import FILES, PAPER, add_tiny_paper, without_bundles
 
 ESTIMATOR = """
 from rbmbench.estimators import REGISTRY
@@ -54,6 +54,7 @@ import pandas as pd
 
 from rbmbench.config.paper import KINDS
 from rbmbench.io.results import read_meta
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Series
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.specs import FigureSpec
@@ -63,27 +64,21 @@ class SizeSpec(FigureSpec):
     kind: Literal["size"]
     folder: str
 
-    def folders(self):
-        return [self.folder]
-
-    def files(self):
-        return [f"{self.folder}/meta.json"]
+    def sources(self):
+        return {self.folder: ("meta.json",)}
 
     def read(self):
         return read_meta(self.folder)
 
-    def numbers(self, found):
-        return pd.DataFrame({"hidden": [found["settings"]["hidden"]]})
+    def numbers(self, meta):
+        return pd.DataFrame({"hidden": [meta["settings"]["hidden"]]})
 
-    def draw(self, found):
-        from rbmbench.reporting.style import page, theme
+    def chart(self, meta):
+        line = Series(key="longer", label="longer", x=(0, 1), mean=2 * (meta["settings"]["hidden"],))
+        axes = {"x": Axis(title="time"), "y": Axis(title="units")}
+        return Chart(panels=(ChartPanel(name="a", title="Size", series=(line,), **axes),))
 
-        with theme():
-            drawn = page(1)
-            drawn.subplots().barh(["hidden units"], [found["settings"]["hidden"]])
-        return drawn
-
-    def caption(self, found):
+    def caption(self, meta):
         return "Hidden units."
 
 
@@ -115,16 +110,9 @@ def extended(workspace):
     paper["algorithms"]["longer"] = {"label": "longer", "estimator": "longer", "color": "#12AB3F", "dash": "dotted"}
     paper["algorithms"]["slower"] = {"label": "slower", "estimator": "cd", "update": {"name": "slower"}}
     shown = {"data": "squares", "hidden": 3, "rate": 0.1, "iterations": 20}
-    paper["figures"] = {
-        "fig1": paper["figures"]["fig1"],
-        "fig2": {
-            "kind": "learning_curves",
-            "title": "Plug-ins",
-            "algorithms": ["cd_1", "longer", "slower"],
-            "panels": {"a": shown},
-        },
-        "fig3": {"kind": "size", "title": "A kind of a plug-in", "panel": "fig2.a"},
-    }
+    curves = {"kind": "learning_curves", "title": "Plug-ins", "algorithms": ["cd_1", "longer", "slower"]}
+    paper["figures"]["fig2"] = curves | {"panels": {"a": shown}}
+    paper["figures"]["fig3"] = {"kind": "size", "title": "A kind of a plug-in", "panel": "fig2.a"}
     del paper["tables"]
     add_tiny_paper(workspace, paper)
     workspace.edit("config/tiny.yaml", "plugins", ["plugins"])
@@ -134,6 +122,7 @@ def extended(workspace):
 @pytest.mark.slow
 def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(extended.folder / "cache"))
+    without_bundles(extended)
     extended.mark_all_made(*FILES)
     (extended.folder / "plugins").rename(extended.folder / "moved")
     extended.edit("config/tiny.yaml", "plugins", ["moved/size.py", "moved"])

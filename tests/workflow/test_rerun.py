@@ -62,10 +62,7 @@ def test_a_changed_panel_runs_its_runs(made):
 @pytest.mark.slow
 def test_a_changed_ground_truth_trains_nothing(made):
     made.edit(*POPCD, "tables", "table1", "ground_truth", "samples", 999)
-    assert made.jobs(*SMOKE, "--", "popcd_table1") == {
-        "bundle": 8,
-        "render_table": 1,
-    }
+    assert made.jobs(*SMOKE, "--", "popcd_table1") == {"bundle": 8, "render_table": 1}
     assert made.jobs(*SMOKE, "--", "all_figures") == {}
 
 

@@ -12,16 +12,11 @@ import pandas as pd
 import psutil
 import pytest
 import slurm_cluster
-from tiny_paper import FILES, PAPER
-from workspaces import Workspace, new_workspace, wait_for
+from tiny_paper import FILES, PAPER, without_bundles
+from workspaces import SLURM, Workspace, new_workspace, wait_for
 
 from rbmbench.io.results import read_table
 
-PROFILE = "workflow/profiles/slurm"
-# Jobs are looked after more often than on a cluster that others use too.
-SLURM = ("--workflow-profile", PROFILE, "--cores", "1", "--latency-wait", "10")
-SLURM += ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "10")
-SLURM += ("--max-jobs-per-timespan", "100/1s")
 PATIENT = {"seconds": 600.0, "pause": 0.2}
 SMOKE = ("--configfile", "config/smoke.yaml")
 # Tells which GPUs it was given, and makes do without. Checkpoints are written at every evaluation, see workspaces.py.
@@ -47,15 +42,11 @@ def cluster():
 def eager(tiny) -> Workspace:
     """The tiny paper, whose jobs write checkpoints all the time; short ones share a job of SLURM, not a process."""
     (tiny.folder / "eager.py").write_text(EAGER)
-    changes = {
-        "jobs": ('"rbmbench job ', '"python eager.py job '),
-        "common": ("BUNDLES = bundles_of(PLAN)", "BUNDLES = []"),
-    }
-    for name, (old, new) in changes.items():
-        rules = tiny.folder / f"workflow/rules/{name}.smk"
-        text = rules.read_text()
-        assert old in text
-        rules.write_text(text.replace(old, new))
+    rules = tiny.folder / "workflow/rules/jobs.smk"
+    text = rules.read_text()
+    assert '"rbmbench job ' in text
+    rules.write_text(text.replace('"rbmbench job ', '"python eager.py job '))
+    without_bundles(tiny)
     return tiny
 
 
@@ -212,8 +203,7 @@ def kill_processes(cluster, job) -> str:
 
 
 @pytest.mark.parametrize(
-    ("resources", "field"),
-    [(["gpu_model=fake"], "TresPerJob"), (["gpu=0", "gres=gpu:fake:1"], "TresPerNode")],
+    ("resources", "field"), [(["gpu_model=fake"], "TresPerJob"), (["gpu=0", "gres=gpu:fake:1"], "TresPerNode")]
 )
 def test_a_gpu_is_asked_for_and_given(cluster, eager, resources, field):
     eager.edit("config/tiny.yaml", "backend", "cupy")

@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 import slurm_stand_in
 from tiny_paper import FILES
-from workspaces import wait_for
+from workspaces import SLURM, wait_for
 
-# As in test_slurm.py; what the profile has for minutes takes a second.
-SLURM = ("--workflow-profile", "workflow/profiles/slurm", "--cores", "1", "--latency-wait", "10")
-SLURM += ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "10")
-SLURM += ("--max-jobs-per-timespan", "100/1s")
 LIMIT = "QOSMaxSubmitJobPerUserLimit"
 MORE_THAN_THE_RETRIES = 6
 PATIENT = {"seconds": 300.0, "pause": 0.1}

@@ -7,21 +7,12 @@ import pytest
 import yaml
 from tiny_paper import FILES as FILES_OF_TINY
 
-FIGURE_FILES = [
-    "figures/{}.pdf",
-    "figures/{}.svg",
-    "figures/{}.png",
-    "figures/{}.md",
-    "data/{}.csv",
-    "notebooks/{}.ipynb",
-    "notebooks/{}.html",
-]
+FIGURE_FILES = [f"figures/{{}}.{ending}" for ending in ("pdf", "svg", "png", "md")]
+FIGURE_FILES += ["data/{}.csv", "notebooks/{}.ipynb", "notebooks/{}.html"]
 TABLE_FILES = ["tables/{}.csv", "tables/{}.md", "tables/{}.tex", "notebooks/{}.ipynb", "notebooks/{}.html"]
 CLAIM_FILES = ["claims.csv", "claims.json", "notebooks/claims.ipynb", "notebooks/claims.html"]
 FILES = {
-    "popcd_fig1": [file.format("popcd_fig1") for file in FIGURE_FILES],
-    "popcd_fig2": [file.format("popcd_fig2") for file in FIGURE_FILES],
-    "popcd_fig3": [file.format("popcd_fig3") for file in FIGURE_FILES],
+    **{f"popcd_fig{n}": [file.format(f"popcd_fig{n}") for file in FIGURE_FILES] for n in (1, 2, 3)},
     "popcd_table1": [file.format("popcd_table1") for file in TABLE_FILES],
     "claims": CLAIM_FILES,
     "report": ["report/index.html"],
@@ -36,11 +27,7 @@ FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
 FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + ["benchmarks/run_times.csv"]
 
-SCALES = {
-    "paper": [],
-    "desktop": ["--configfile", "config/desktop.yaml"],
-    "smoke": ["--configfile", "config/smoke.yaml"],
-}
+SCALES = {"paper": []} | {name: ["--configfile", f"config/{name}.yaml"] for name in ("desktop", "smoke")}
 
 
 def planned_files(workspace, scale, target) -> set[str]:
@@ -85,37 +72,34 @@ def test_everything_is_made_when_nothing_is_asked_for(tiny):
     assert tiny.jobs(*FILES_OF_TINY) == tiny.jobs(*FILES_OF_TINY, "--", "all") != {}
 
 
-def test_mistakes_are_one_line_before_any_work(workspace):
+def wrong_algorithm(workspace):
     workspace.edit("config/smoke.yaml", "overrides", "popcd", "algorithms", {"cd_1": {"estimator": "ccd"}})
-    output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
-    lines = [line for line in output.splitlines() if "error" in line.lower()]
-    assert len(lines) == 1
-    assert lines[0].startswith(
-        "rbmbench: error: config/smoke.yaml: overrides.popcd: algorithms.cd_1: unknown estimator"
-    )
-    assert "Traceback" not in output
-    assert not (workspace.folder / "results").exists()
 
 
-def test_mistakes_in_claims_are_one_line_before_any_work(workspace):
+def wrong_claim(workspace):
     file = workspace.folder / "config/claims/ucd.yaml"
     file.write_text(file.read_text().replace("kind: final_gap", "kind: final_gpa", 1))
-    output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
-    lines = [line for line in output.splitlines() if "error" in line.lower()]
-    assert len(lines) == 1
-    assert lines[0].startswith("rbmbench: error: config/claims/ucd.yaml: claim 'ucd_1.fig2.a.cd_1': kind: unknown kind")
-    assert "Traceback" not in output
-    assert not (workspace.folder / "results").exists()
 
 
-def test_unwritable_results_are_one_line_before_any_work(workspace):
+def no_folder(workspace):
     (workspace.folder / "results").write_text("in the way")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "line"),
+    [
+        (wrong_algorithm, "config/smoke.yaml: overrides.popcd: algorithms.cd_1: unknown estimator"),
+        (wrong_claim, "config/claims/ucd.yaml: claim 'ucd_1.fig2.a.cd_1': kind: unknown kind"),
+        (no_folder, "results/smoke: cannot be written"),
+    ],
+)
+def test_mistakes_are_one_line_before_any_work(workspace, spoil, line):
+    spoil(workspace)
     output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
-    lines = [
-        line for line in output.splitlines() if line.startswith("rbmbench: error: results/smoke: cannot be written")
-    ]
-    assert len(lines) == 1
+    [error] = [printed for printed in output.splitlines() if "error" in printed.lower()]
+    assert error.startswith(f"rbmbench: error: {line}")
     assert "Traceback" not in output
+    assert not (workspace.folder / "results").is_dir()
 
 
 @pytest.mark.slow

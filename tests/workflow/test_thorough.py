@@ -36,20 +36,9 @@ WAIT_FOR_JOBS = 120.0
 """Seconds that Snakemake may take to end the other job after one was killed."""
 SMOKE = ("figures", "CONFIGFILE=config/smoke.yaml", "CORES=2")
 BLOCKS = ("figures", "CONFIGFILE=config/tiny.yaml", "TARGETS=tiny_fig1", "CORES=2")
-WAYS = [
-    ("worker", signal.SIGTERM),
-    ("worker", signal.SIGKILL),
-    ("Snakemake", signal.SIGTERM),
-    ("Snakemake", signal.SIGINT),
-    ("Snakemake", signal.SIGHUP),
-    ("Snakemake", signal.SIGKILL),
-    ("group", signal.SIGTERM),
-    ("group", signal.SIGINT),
-    ("group", signal.SIGHUP),
-    ("group", signal.SIGKILL),
-    ("make", signal.SIGTERM),
-    ("make", signal.SIGKILL),
-]
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
+WAYS = [(target, number) for target in ("worker", "make") for number in (signal.SIGTERM, signal.SIGKILL)]
+WAYS += [(target, number) for target in ("Snakemake", "group") for number in SIGNALS]
 
 pytestmark = pytest.mark.slow
 

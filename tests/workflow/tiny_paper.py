@@ -14,9 +14,7 @@ PAPER = {
     "title": "A tiny paper",
     "citation": "nobody",
     "defaults": {"trials": 2, "seed": 11, "evaluate_every": 5},
-    "data": {
-        "bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8},
-    },
+    "data": {"bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8}},
     "algorithms": {
         "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
         "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
@@ -43,19 +41,9 @@ PAPER = {
         }
     },
 }
-CLAIMS = {
-    "claims": [
-        {
-            "id": "tiny_1",
-            "where": "Figure 1",
-            "text": "pop-CD-1 ends above CD-1",
-            "kind": "final_difference",
-            "curve": "fig1.a.pop_cd_1",
-            "against": "fig1.a.cd_1",
-            "above": 0.0,
-        }
-    ]
-}
+CLAIM = {"id": "tiny_1", "where": "Figure 1", "text": "pop-CD-1 ends above CD-1", "kind": "final_difference"}
+CLAIM |= {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "above": 0.0}
+CLAIMS = {"claims": [CLAIM]}
 
 
 def add_tiny_paper(workspace: Workspace, paper: dict = PAPER, claims: dict = CLAIMS) -> None:
@@ -73,6 +61,14 @@ def add_annealed_paper(workspace: Workspace, trials: int, algorithms: Sequence[s
     paper["figures"]["fig1"]["algorithms"] = list(algorithms)
     del paper["tables"]
     add_tiny_paper(workspace, paper, {"claims": []})
+
+
+def without_bundles(workspace: Workspace) -> None:
+    """Give each short job a process of its own."""
+    rules = workspace.folder / "workflow/rules/common.smk"
+    before, line, after = rules.read_text().partition("BUNDLES = bundles_of(PLAN)")
+    assert line
+    rules.write_text(f"{before}BUNDLES = []{after}")
 
 
 def cut_into_blocks(workspace: Workspace) -> None:

@@ -20,6 +20,10 @@ import yaml
 # A process that has loaded Snakemake and what the workflow imports first, and is forked where nothing is computed.
 LOADED = multiprocessing.get_context("forkserver")
 LOADED.set_forkserver_preload(["snakemake.cli", "rbmbench.planning.plan", "rbmbench.reporting.claims.files"])
+# SLURM is asked for the state of jobs more often than a cluster that others use too; the profile's minutes are seconds.
+SLURM = ("--workflow-profile", "workflow/profiles/slurm", "--cores", "1", "--latency-wait", "10")
+SLURM += ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "10")
+SLURM += ("--max-jobs-per-timespan", "100/1s")
 PYTHONPATH = os.environ.get("PYTHONPATH")
 PARTS = ("Snakefile", "Makefile", "profiles", "workflow", "config", "notebooks", "benchmarks", "environment.yml")
 
@@ -61,15 +65,8 @@ class Workspace:
         ``within`` is a command that runs it somewhere else, see `disks.Disk`.
         """
         there = [*within, "env", "-C", str(self.folder)] if within else []
-        return subprocess.Popen(
-            [*there, sys.executable, "-m", "snakemake", *_with_options(arguments)],
-            cwd=self.folder,
-            env=_environment(fault),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        command = [*there, sys.executable, "-m", "snakemake", *_with_options(arguments)]
+        return _started(command, fault, cwd=self.folder, start_new_session=True)
 
     def start_make(self, *arguments: str) -> subprocess.Popen:
         """Start make in a process group of its own, with the programs of these tests for its virtual environment."""
@@ -79,15 +76,7 @@ class Workspace:
         with suppress(FileExistsError):
             (self.folder / ".venv/bin").symlink_to(Path(sys.executable).parent)
         (self.folder / ".venv/.installed").touch()
-        return subprocess.Popen(
-            ["make", *arguments],
-            cwd=self.folder,
-            env=_environment(""),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        return _started(["make", *arguments], cwd=self.folder, start_new_session=True)
 
     def mark_all_made(self, *files: str) -> None:
         """Put every file of these configurations there, and have Snakemake record it as up to date."""
@@ -155,13 +144,7 @@ def wait_for(condition, process, seconds: float = 120.0, pause: float = 0.01):
 
 def start_cli(arguments, fault: str = "", output: int = subprocess.PIPE) -> subprocess.Popen:
     """Start a command of rbmbench in a process of its own, which may meet a fault, see faulty/sitecustomize.py."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "rbmbench", *map(str, arguments)],
-        env=_environment(fault),
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return _started([sys.executable, "-m", "rbmbench", *map(str, arguments)], fault, stdout=output)
 
 
 def run_cli(arguments, code: int = 0, fault: str = "") -> str:
@@ -170,6 +153,11 @@ def run_cli(arguments, code: int = 0, fault: str = "") -> str:
     output, _ = process.communicate(timeout=300)
     assert process.returncode == code, output
     return output
+
+
+def _started(command: list[str], fault: str = "", **options) -> subprocess.Popen:
+    options = {"stdout": subprocess.PIPE} | options
+    return subprocess.Popen(command, env=_environment(fault), stderr=subprocess.STDOUT, text=True, **options)
 
 
 def _with_options(arguments: Sequence[str]) -> list[str]:

@@ -32,7 +32,7 @@ rule check_claims:
         " --partial {log.notebook:q} --log {log.text:q}"
 
 
-SHOWN_OF_CONFIG = ("scale", "papers", "plugins", "overrides")
+SHOWN_OF_CONFIG = ("scale", "papers", "overrides")
 
 
 rule write_report:

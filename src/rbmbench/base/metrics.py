@@ -6,6 +6,7 @@ A metric that is not in the table is shown under its own name, without a unit.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True)
@@ -29,31 +30,26 @@ class Metric:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-NORMAL = 1.96
-"""Standard errors on each side of an interval of 95 %."""
+NORMAL = 1.96  # standard errors on each side of an interval of 95 %
 SURELY = math.log(40)
 """Nats that annealing from the base model is above log Z in at most 2.5 of 100 cases, by Markov's inequality."""
 
+_nats = partial(Metric, unit="nats", momentary=True)
+
 METRICS = {
-    "log_likelihood": Metric("log-likelihood", "nats", summed=True, momentary=True),
-    "reconstruction_log_likelihood": Metric(
-        "reconstruction log-likelihood, no bound", "nats", summed=True, momentary=True
-    ),
-    "reconstruction_log_likelihood_error": Metric(
-        "standard error of the reconstruction log-likelihood", "nats", momentary=True
-    ),
-    "validation_log_likelihood": Metric("mean log-likelihood of the validation rows", "nats", momentary=True),
-    "validation_pseudo_log_likelihood": Metric(
-        "mean log pseudo-likelihood of the validation rows", "nats", momentary=True
-    ),
-    "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
-    "log_partition": Metric("log Z", "nats", momentary=True),
-    "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
-    "log_partition_low": Metric("lower end of the interval of log Z", "nats", momentary=True),
-    "log_partition_high": Metric("upper end of the interval of log Z", "nats", momentary=True),
+    "log_likelihood": _nats("log-likelihood", summed=True),
+    "reconstruction_log_likelihood": _nats("reconstruction log-likelihood, no bound", summed=True),
+    "reconstruction_log_likelihood_error": _nats("standard error of the reconstruction log-likelihood"),
+    "validation_log_likelihood": _nats("mean log-likelihood of the validation rows"),
+    "validation_pseudo_log_likelihood": _nats("mean log pseudo-likelihood of the validation rows"),
+    "test_log_likelihood": _nats("mean log-likelihood of the test rows"),
+    "log_partition": _nats("log Z"),
+    "log_partition_error": _nats("standard error of log Z"),
+    "log_partition_low": _nats("lower end of the interval of log Z"),
+    "log_partition_high": _nats("upper end of the interval of log Z"),
     "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles", momentary=True),
-    "log_partition_gap": Metric("difference of log Z of two starts", "nats", momentary=True),
-    "log_partition_drift": Metric("change of log Z along the chains", "nats", momentary=True),
+    "log_partition_gap": _nats("difference of log Z of two starts"),
+    "log_partition_drift": _nats("change of log Z along the chains"),
     "log_partition_acceptance": Metric("least acceptance of exchanges", momentary=True),
     "log_partition_round_trips": Metric("round trips of tempered chains", momentary=True),
     "log_partition_products": Metric("rows times W, for log Z", momentary=True),

@@ -14,21 +14,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse(model: type[Model], values: object, where: str | Callable[[tuple], str]) -> Model:
-    """Return ``values`` validated as ``model``.
+    """Return plain data, as read from YAML or JSON, validated as ``model``; numbers and arrays may be NumPy's.
 
-    Parameters
-    ----------
-    model : type of Settings
-    values : mapping
-        Plain data, as read from YAML or JSON; numbers and arrays of NumPy count as those of Python.
-    where : str or callable
-        The file or argument that the values come from, for the message. A callable gets the location of a key (a tuple
-        of names and indices), for values merged from several files.
-
-    Raises
-    ------
-    SettingsError
-        If a value is invalid; names ``where``, the key, what was found and what is allowed.
+    ``where`` is the file or argument that the values come from, or for values of several files a function that returns
+    it for the location of a key, a tuple of names and indices. Raises a `SettingsError` for the first invalid value
+    that names ``where``, the key, the value and the allowed ones.
     """
     values = _plain(values)
     try:

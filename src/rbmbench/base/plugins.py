@@ -35,27 +35,13 @@ ALLOWED = "a Python file that registers a part by @REGISTRY.register"
 
 @dataclass(frozen=True)
 class Plugin:
-    """A module of parts outside of this package.
+    """A module of parts outside of this package."""
 
-    Attributes
-    ----------
-    place : str
-        The file as it was named, or the entry point and its package, for messages and lists.
-    sources : tuple of Path
-        The module's file, and those it shares code with.
-    contents : tuple of bytes
-        Of these files when they were imported.
-    sha256 : str
-        Of these contents.
-    package, version : str
-        Of an entry point.
-    """
-
-    place: str
-    sources: tuple[Path, ...]
-    contents: tuple[bytes, ...] = field(repr=False)
-    sha256: str
-    package: str = ""
+    place: str  # the file as it was named, or the entry point and its package, for messages and lists
+    sources: tuple[Path, ...]  # the module's file, and those it shares code with
+    contents: tuple[bytes, ...] = field(repr=False)  # of these files when they were imported
+    sha256: str  # of these contents
+    package: str = ""  # of an entry point
     version: str = ""
 
 
@@ -195,8 +181,8 @@ def _load_file(file: Path) -> None:
     if place.startswith(os.pardir):  # not below the working folder
         place = str(file)
     specification = spec_from_file_location(name, file.resolve())
-    assert specification is not None
-    assert specification.loader is not None  # because it is a Python file
+    assert specification
+    assert specification.loader  # because it is a Python file
     loader, module = specification.loader, module_from_spec(specification)
     _add(name, place, _with_shared(file.resolve()))  # before anything runs: what is recorded is what is imported
     sys.modules[name] = module
@@ -264,7 +250,7 @@ def _with_shared(file: Path) -> list[Path]:
         files[source] = None
         try:
             statements = ast.walk(ast.parse(source.read_bytes()))
-        except (SyntaxError, ValueError):  # its import tells
+        except (SyntaxError, ValueError):  # its import raises it
             continue
         for statement in statements:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:

@@ -33,18 +33,10 @@ def _options(maker: Callable) -> dict[str, Any]:
 class Registry:
     """Registry of the named parts of one package, found by module name and imported on demand.
 
-    Every module of the package whose name has no leading underscore defines the part of that name: a class or function
-    decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the part. So do the modules of
-    plug-ins, see `rbmbench.base.plugins`.
-
-    Parameters
-    ----------
-    package : str
-        Full name of the package, and of the group of entry points of other packages.
-    kind : str
-        What the parts are, for error messages.
-    exclude : collection of str
-        Modules of the package that define no part.
+    Every module of ``package`` whose name has no leading underscore and is not in ``exclude`` defines the part of that
+    name: a class or function decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the
+    part. So do the modules of plug-ins, see `rbmbench.base.plugins`; ``package`` is their group of entry points.
+    ``kind`` is the noun for parts in error messages.
     """
 
     def __init__(self, package: str, kind: str, exclude: Collection[str] = ()):
@@ -121,15 +113,13 @@ class Registry:
         point = self._points().get(name)
         if point and point.module != maker.__module__:
             raise self._taken(place, name, plugins.place_of(point))
-        if known is None or name == "__main__":
-            return
-        again = (known.__module__, known.__qualname__) == (maker.__module__, maker.__qualname__)
-        if not again:
+        own = maker.__module__, maker.__qualname__
+        if known is not None and name != "__main__" and (known.__module__, known.__qualname__) != own:
             raise self._taken(place, name, plugins.plugin_of(known.__module__).place)
 
     def _taken(self, place: str, name: str, other: str) -> SettingsError:
-        allowed = "one part of a kind per file, and another name of the file"
         reason = f"registers the {self.kind} {name!r}, which is in {other} already"
+        allowed = "one part of a kind per file, and another name of the file"
         return SettingsError(f"plug-in {place}: {reason}; allowed: {allowed}")
 
     def options(self, name: str) -> dict[str, Any]:
@@ -142,13 +132,7 @@ class Registry:
         return " ".join(text.partition("\n\n")[0].split())
 
     def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
-        """Return a new part ``name`` with the given options.
-
-        Raises
-        ------
-        SettingsError
-            If the part or an option is unknown, or the value of an option is not allowed.
-        """
+        """Return a new part with options; `SettingsError` if it or an option is unknown, or a value not allowed."""
         maker, options = self.get(name), dict(options or {})
         allowed = self.options(name)
         for option in options:

@@ -25,8 +25,7 @@ MOST_TEMPERATURES = 10**4  # of parallel tempering
 MOST_ANNEALING_STEPS = 10**7
 MOST_POINTS = 10**4  # of a curve of likelihoods of samples
 MOST_THREADS = 1024
-HELD_OUT = ("validation", "test")
-"""Parts of a data set that are not trained on."""
+HELD_OUT = ("validation", "test")  # parts of a data set that are not trained on
 LARGEST = {
     "k": MOST_STEPS,
     "steps": MOST_STEPS,
@@ -191,23 +190,15 @@ class RunSettings(Settings):
         return max([self.batch, *(count for count in chains if isinstance(count, int))])
 
     @model_validator(mode="after")
-    def _stages_ascend(self) -> Self:
+    def _fits_together(self) -> Self:
         ends = [stage.until for stage in self.schedule]
         if any(later <= earlier for earlier, later in pairwise(ends)):
             raise ValueError(f"schedule: 'until' must ascend, got {ends}")
-        return self
-
-    @model_validator(mode="after")
-    def _has_budget(self) -> Self:
         if self.evaluate_at_products and not self.products:
             raise ValueError("evaluate_at_products: needs products, the budget")
         if self.patience and not self.validation_likelihood:
             raise ValueError("patience: needs validation_likelihood")
-        return self
-
-    @model_validator(mode="after")
-    def _trials_have_keys(self) -> Self:
-        if self.first_trial + self.trials > 2**32:
+        if self.first_trial + self.trials > 2**32:  # words of random keys
             raise ValueError(f"first_trial + trials: must be at most 2**32, got {self.first_trial + self.trials}")
         return self
 

@@ -24,7 +24,7 @@ ATTEMPTS = 2**16 - 1
 
 
 class Purpose:
-    """What a stream is used for: streams of different purposes are independent."""
+    """Purposes of streams; streams of different purposes are independent."""
 
     TRAINING = 0
     INITIAL_PARAMETERS = 1
@@ -55,21 +55,11 @@ class Draw(NamedTuple):
 
 
 class RowKeys(NamedTuple):
-    """Random keys of the rows of a population that mixes rows of several replicas.
+    """Random keys of the rows of a population that mixes rows of several replicas; arrays of shape (rows,)."""
 
-    Attributes
-    ----------
-    replica : int64 array, shape (rows,)
-        Index into the trials of the draw.
-    row_id : int64 array, shape (rows,)
-        Rows of a replica with different ids take different numbers.
-    mirrored : uint8 array, shape (rows,)
-        1 for rows that take 1 - u in place of every uniform u (antithetic).
-    """
-
-    replica: np.ndarray
-    row_id: np.ndarray
-    mirrored: np.ndarray
+    replica: np.ndarray  # int64: index into the trials of the draw
+    row_id: np.ndarray  # int64: rows of a replica with different ids take different numbers
+    mirrored: np.ndarray  # uint8: 1 for rows that take 1 - u in place of every uniform u (antithetic)
 
     def select(self, rows) -> "RowKeys":
         """Return the keys of some rows."""

@@ -20,18 +20,10 @@ THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREAD
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand.
+    """Run one subcommand, of the command line without the program's name; by default of that of this process.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command line without the program's name; by default that of this process.
-
-    Returns
-    -------
-    int
-        The exit code: 0; 1 if `doctor` finds a failure; 2 after an error, printed as one line on standard error;
-        128 + the number of the signal that stopped it.
+    Returns the exit code: 0; 1 if `doctor` finds a failure; 2 after an error, printed as one line on standard error;
+    128 + the number of the signal that stopped it.
     """
     if arguments is None:  # imports make most objects of a short command, and no garbage: a tenth of its time
         gc.set_threshold(50_000)
@@ -56,24 +48,21 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
         module, _, function = chosen.command.partition(":")
         with _one_line_warnings():
             code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
+        return code or 0
     except StoppedError as stop:
-        _print_error(str(stop))
-        return 128 + stop.signal
+        code, text = 128 + stop.signal, str(stop)
     except RbmbenchError as error:
-        _print_error(f"error: {error}")
-        return 2
+        code, text = 2, f"error: {error}"
     except MemoryError as error:
-        _print_error(f"error: asks for more memory than there is ({' '.join(str(error).split())})")
-        return 2
+        code, text = 2, f"error: asks for more memory than there is ({' '.join(str(error).split())})"
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        _print_error(f"error: {error.filename}: {error.strerror}")
-        return 2
+        code, text = 2, f"error: {error.filename}: {error.strerror}"
     except KeyboardInterrupt:
-        _print_error("interrupted")
-        return 130
-    return code or 0
+        code, text = 130, "interrupted"
+    _print_error(text)
+    return code
 
 
 def _print_error(text: str) -> None:
@@ -82,7 +71,6 @@ def _print_error(text: str) -> None:
 
 @contextmanager
 def _one_line_warnings():
-
     def show(message, category, *place) -> None:
         if issubclass(category, RbmbenchWarning):
             sys.stderr.show(f"rbmbench: warning: {message}\n")

@@ -21,8 +21,7 @@ from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
 USUAL_BATCH = 100
-USUAL_SHARE, LEAST_ROWS = 0.1, 100
-"""Share of the rows that are held out, and rows from which on they are."""
+USUAL_SHARE, LEAST_ROWS = 0.1, 100  # share of the rows that are held out, and rows from which on they are
 
 
 def compute(arguments: Namespace) -> None:
@@ -136,7 +135,7 @@ def read_data(
 
 
 def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.Dataset:
-    """Return the data set with the share of training rows held out, at random, that --validation asks for.
+    """Return the data set with the share --validation of its training rows held out, at random.
 
     By default it is a tenth of at least 100 rows, unless the data set has validation rows of its own.
     """

@@ -10,7 +10,7 @@ import os
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,8 +28,7 @@ MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and 
 NOTEBOOKS = ("papermill", "nbconvert", "IPython")
 TRAINED = {"cd": {}, "pop_cd": {}, "parallel_tempering": {"temperatures": 4}}
 """Estimators of the self-test, with their options."""
-ROUNDING = 1e-11
-"""Nats: sums of 47 terms of a few nats in float64, and of 128 states, are off by less."""
+ROUNDING = 1e-11  # nats: sums of 47 terms of a few nats in float64, and of 128 states, are off by less
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
 OK, WARNING, FAILED = "ok", "warning", "FAILED"
@@ -48,18 +47,11 @@ def doctor(arguments: Namespace) -> int:
     """Print the report as tables or as JSON; return 1 if anything has failed, else 0."""
     from tabulate import tabulate
 
-    sources = arguments.mirror, arguments.cache
-    examinations: dict[str, Callable[[], Iterator[Finding]]] = {
-        "Versions": versions,
-        "Machine": hardware,
-        "GPU": gpus,
-        "Environment variables": environment,
-        "Backend": backend,
-        "Data sets": partial(data_sets, *sources, arguments.online),
-        "Folders": partial(folders, arguments.results, *sources),
-    }
-    if arguments.self_test:
-        examinations["Self-test"] = self_test
+    places = arguments.mirror, arguments.cache
+    examinations = {"Versions": versions, "Machine": hardware, "GPU": gpus, "Environment variables": environment}
+    examinations |= {"Backend": backend, "Data sets": lambda: data_sets(*places, arguments.online)}
+    examinations |= {"Folders": lambda: folders(arguments.results, *places)}
+    examinations |= {"Self-test": self_test} if arguments.self_test else {}
     sections = {}
     for title, examine in examinations.items():
         sections[title] = findings = examined(title, examine)
@@ -69,13 +61,10 @@ def doctor(arguments: Namespace) -> int:
     states = Counter(finding.state for findings in sections.values() for finding in findings)
     failed = FAILED in states
     verdict = f"{FAILED if failed else OK}: {states[OK]} good, warnings: {states[WARNING]}, failed: {states[FAILED]}"
-    if arguments.json:
-        keys = ("what", "found", "state", "values")
-        lines = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows in sections.items()}
-        content = {"failed": failed, "verdict": verdict, "sections": lines}
-        print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        print(verdict)
+    keys = ("what", "found", "state", "values")
+    lines = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows in sections.items()}
+    report = {"failed": failed, "verdict": verdict, "sections": lines}
+    print(json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) if arguments.json else verdict)
     return int(failed)
 
 
@@ -94,11 +83,9 @@ def versions() -> Iterator[Finding]:
     from rbmbench.io import provenance
     from rbmbench.kernels import is_installed
 
-    packages, commit = provenance.versions(), provenance.commit()
-    own = packages.pop("rbmbench", "not installed: run from its source")
-    yield Finding("rbmbench", own + (f", commit {commit}" if commit else ""))
-    for package, version in packages.items():
-        yield Finding(package, version)
+    packages, commit = {"rbmbench": "not installed: run from its source"} | provenance.versions(), provenance.commit()
+    packages["rbmbench"] += f", commit {commit}" if commit else ""
+    yield from map(Finding, packages, packages.values())
     if missing := [module for module in NOTEBOOKS if not is_installed(module)]:
         lacking = f"cannot run: {', '.join(missing)} not installed; the extra workflow has it"
         yield Finding("notebooks", lacking, WARNING)
@@ -112,12 +99,12 @@ def hardware() -> Iterator[Finding]:
     from rbmbench.io import provenance
 
     machine, usable, total = provenance.hardware(), usable_cores(), usable_memory()
-    available = min(psutil.virtual_memory().available, total)
+    free = min(psutil.virtual_memory().available, total)
     yield Finding("system", machine["platform"])
     yield Finding("processor", machine["cpu"])
     yield Finding("cores", f"{usable} usable of {os.cpu_count()}", values={"usable": usable})
-    sizes = {"total_bytes": total, "available_bytes": available}
-    yield Finding("memory", f"{_gigabytes(available)} free of {_gigabytes(total)}", values=sizes)
+    sizes = {"total_bytes": total, "available_bytes": free}
+    yield Finding("memory", f"{_gigabytes(free)} free of {_gigabytes(total)}", values=sizes)
 
 
 def _gigabytes(count: int) -> str:
@@ -134,15 +121,13 @@ def gpus() -> Iterator[Finding]:
         runtime = backends.namespace("cupy").cuda.runtime
         for number in range(runtime.getDeviceCount()):
             device = runtime.getDeviceProperties(number)
-            capability = f"compute capability {device['major']}.{device['minor']}"
-            words = f"{device['name'].decode()}, {_gigabytes(device['totalGlobalMem'])}, {capability}"
-            yield Finding(f"GPU {number}", words)
+            name, memory = device["name"].decode(), _gigabytes(device["totalGlobalMem"])
+            yield Finding(f"GPU {number}", f"{name}, {memory}, compute capability {device['major']}.{device['minor']}")
         # CUDA encodes version 12.9 as 12090.
         encoded = (runtime.driverGetVersion(), runtime.runtimeGetVersion())
         driver, own = (f"{number // 1000}.{number % 1000 // 10}" for number in encoded)
         yield Finding("CUDA", f"{driver} of the driver, {own} of CuPy")
-        return
-    if devices := provenance.gpu_names():
+    elif devices := provenance.gpu_names():
         advice = "install CuPy by the extra cuda12 or cuda13" if "not installed" in missing else "it is not used"
         yield Finding("GPU", f"{devices}, but {missing}: {advice}", WARNING)
     else:
@@ -172,11 +157,10 @@ def backend() -> Iterator[Finding]:
 
     host_kernels = backend_name(np.empty(0))
     for kind, (visible, hidden, batch, trials) in MODELS.items():
-        chosen = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
-        name = chosen.arrays.__name__
-        kernels = host_kernels if name == "numpy" else name
+        arrays, reason = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
+        kernels = {"numpy": host_kernels}.get(arrays.__name__, arrays.__name__)
         what = f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})"
-        yield Finding(what, f"{name} arrays, {kernels} kernels ({chosen.reason})")
+        yield Finding(what, f"{arrays.__name__} arrays, {kernels} kernels ({reason})")
     if host_kernels == "numpy":
         yield Finding("kernels of NumPy arrays", "the slow reference kernels: Numba cannot be imported", WARNING)
     try:
@@ -189,10 +173,9 @@ def backend() -> Iterator[Finding]:
 
 
 def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[Finding]:
-    """Yield the place of every published file of the data sets, without downloading any.
+    """Yield the place of every published file of the data sets, none of which is downloaded.
 
-    ``mirror`` and ``cache`` are those of `rbmbench.datasets.load`; with ``online`` the addresses of missing files are
-    requested.
+    With ``online`` the addresses of missing files are requested.
     """
     from rbmbench.base.errors import DataError
     from rbmbench.datasets import Sources, file_status, without_credentials
@@ -206,16 +189,15 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
     yield Finding("cache", str(sources.cache or "none: the user has no home folder"))
     unreached = []
     for file in file_status(sources, online):
-        name = f"{file.data_set}: {file.name}"
         size = "size not published" if file.bytes is None else f"{file.bytes / 1e6:.1f} MB"
-        if file.wrong:
-            # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
-            yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING)
+        if file.wrong:  # as for `load`: a wrong copy in a mirror is an error, one in the cache is replaced
+            text, state = file.wrong, FAILED if file.origin == "mirror" else WARNING
         elif file.origin != "public":
-            yield Finding(name, f"{file.origin}, {size}", OK)
+            text, state = f"{file.origin}, {size}", OK
         else:
+            text, state = f"would be downloaded, {size}{ANSWERS[file.answers]}", ""
             unreached += [] if file.answers else [file]
-            yield Finding(name, f"would be downloaded, {size}{ANSWERS[file.answers]}")
+        yield Finding(f"{file.data_set}: {file.name}", text, state)
     if unreached:
         total = sum(file.bytes or 0 for file in unreached) / 1e6
         why = "no address answers" if online else "not asked if it answers; --online asks"
@@ -230,20 +212,17 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     from rbmbench.datasets import Sources
     from rbmbench.io.results import check_writable
 
-    written = [("results", results, FAILED)]
-    try:
+    written = {"results": (results, FAILED)}
+    with suppress(DataError):  # which is reported with the data sets
         if downloads := Sources.resolve(mirror, cache).cache:
-            written.append(("downloads", downloads, WARNING))
-    except DataError:
-        pass  # reported with the data sets
-    for what, folder, otherwise in written:
-        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+            written["downloads"] = downloads, WARNING
+    for what, (folder, otherwise) in written.items():
         try:
             check_writable(folder)
         except ResultsError as error:
             yield Finding(what, str(error), otherwise)
             continue
-        free = shutil.disk_usage(nearest).free
+        free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
         state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
         yield Finding(what, f"{folder}: writable, {_gigabytes(free)} free{more}", state)
 
@@ -261,36 +240,33 @@ def self_test() -> Iterator[Finding]:
     from rbmbench.training.trainer import train
 
     rows = (np.random.default_rng(1).random((23, 7)) < np.linspace(0.2, 0.8, 7)).astype(np.uint8)
-    last, rate, batch = 37, 0.1, 6
+    run = {"hidden": 5, "rate": 0.1, "batch": 6, "iterations": 37, "trials": 3, "precision": "float64"}
+    run["evaluate_every"] = run["iterations"]
 
-    def trained(backend: str) -> "list[TrainingResult]":
-        run = {"hidden": 5, "rate": rate, "batch": batch, "iterations": last, "trials": 3, "precision": "float64"}
-        run |= {"evaluate_every": last, "backend": backend}
-        return [train(rows, estimator=name, options=options, **run) for name, options in TRAINED.items()]
+    def trained(backend: str = "numpy") -> "list[TrainingResult]":
+        return [
+            train(rows, estimator=name, options=options, backend=backend, **run) for name, options in TRAINED.items()
+        ]
 
     with reference_kernels():
-        reference = trained("numpy")
-    places = {"numpy": reference}
+        results = {"numpy": trained()}
     if (host := backend_name(np.empty(0))) != "numpy":
-        places[host] = trained("numpy")
+        results[host] = trained()
     if backends.what_a_gpu_lacks() is None:
-        places["cupy"] = trained("cupy")
-    for place, results in places.items():
-        error = 0.0
-        for result in results:
-            curve = result.curve[result.curve["metric"] == "log_likelihood"]
-            values = curve[curve["iteration"] == last].sort_values("trial")["value"].to_numpy()
-            error = np.maximum(error, np.abs(values - _log_likelihoods(result.rbm, rows)).max())
-        yield _compared(f"{place}: log-likelihood against the sum over all states, nats", error, ROUNDING)
-        if results is not reference:
-            pairs = [
-                pair
-                for ours, theirs in zip(results, reference, strict=True)
-                for pair in zip(ours.rbm.parameters, theirs.rbm.parameters, strict=True)
-            ]
-            error = np.max([np.abs(ours - theirs).max() for ours, theirs in pairs])
+        results["cupy"] = trained("cupy")
+
+    def parameters(place: str) -> np.ndarray:
+        return np.concatenate([array.ravel() for result in results[place] for array in result.rbm.parameters])
+
+    for place, of_place in results.items():
+        errors = []
+        for result in of_place:
+            curve = result.curve.query(f"metric == 'log_likelihood' and iteration == {run['iterations']}")
+            errors.append(curve.sort_values("trial")["value"].to_numpy() - _log_likelihoods(result.rbm, rows))
+        yield _compared(f"{place}: log-likelihood against the sum over all states, nats", errors, ROUNDING)
+        if place != "numpy":
             what = f"{place}: trained parameters against those of the reference kernels"
-            yield _compared(what, error, 1e-6 * rate / batch)
+            yield _compared(what, parameters(place) - parameters("numpy"), 1e-6 * run["rate"] / run["batch"])
 
 
 def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> "np.ndarray":
@@ -300,17 +276,16 @@ def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> "np.ndarray":
 
     m, n = rbm.visible_units, rbm.hidden_units
     v, h = ((np.arange(2**units)[:, None] >> np.arange(units) & 1).astype(np.float64) for units in (m, n))
-
-    def log_weights(visible: np.ndarray) -> np.ndarray:
-        joint = visible @ rbm.W @ h.T + (visible @ rbm.b[..., None]) + (h @ rbm.c[..., None]).swapaxes(-1, -2)
-        return logsumexp(joint, axis=-1)
-
-    return log_weights(rows.astype(np.float64)).mean(axis=-1) - logsumexp(log_weights(v), axis=-1)
+    joint = v @ rbm.W @ h.T + (v @ rbm.b[..., None]) + (h @ rbm.c[..., None]).swapaxes(-1, -2)
+    log_weights = logsumexp(joint, axis=-1)
+    return log_weights[:, rows @ 2 ** np.arange(m)].mean(axis=-1) - logsumexp(log_weights, axis=-1)
 
 
-def _compared(what: str, error: float, bound: float) -> Finding:
-    """Return the line of an error, which fails if it is no number or exceeds its bound."""
+def _compared(what: str, errors: object, bound: float) -> Finding:
+    """Return the line of the largest error, which fails if it is no number or exceeds its bound."""
+    import numpy as np
+
+    error = float(np.abs(errors).max())
     holds = math.isfinite(error) and error <= bound
-    values = {"measured": float(error) if math.isfinite(error) else None, "bound": float(bound)}
-    sign = "<=" if holds else "is not <="
-    return Finding(what, f"{error:.1e} {sign} {bound:.1e}", OK if holds else FAILED, values)
+    values = {"measured": error if math.isfinite(error) else None, "bound": bound}
+    return Finding(what, f"{error:.1e} {'' if holds else 'is not '}<= {bound:.1e}", OK if holds else FAILED, values)

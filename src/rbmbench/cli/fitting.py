@@ -34,11 +34,9 @@ from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training.run import TrainingResult, load_run
 
 ROWS_AT_ONCE = 5000
-EVALUATIONS = 20
-"""Evaluations of a run, unless their interval is given: annealing each of them takes seconds."""
+EVALUATIONS = 20  # evaluations of a run, unless their interval is given: annealing each of them takes seconds
 ANNEALING = AnnealingSettings(particles=100, temperatures=1000)
-TEMPERING = {"target_error": 0.05}
-"""Of log Z of a certificate; an interval of 0.3 nats would be doubtful."""
+TEMPERING = {"target_error": 0.05}  # of log Z of a certificate; an interval of 0.3 nats would be doubtful
 
 
 def fit(arguments: Namespace) -> None:
@@ -79,7 +77,7 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
 
 
 def certify(arguments: Namespace) -> None:
-    """Print the verdict on each model of a file, and what it rests on."""
+    """Print the verdict on each model of a file, and the numbers behind it."""
     file = _file_of(arguments.model)
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
@@ -110,16 +108,12 @@ def score(arguments: Namespace) -> None:
             particles, temperatures = settings.particles, settings.temperatures
             estimate = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
         log_z, errors = estimate.log_partition, estimate.standard_error
-    tables = []
-    for trial in range(len(rbm.W)):
-        parts = np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
-        weights = -np.concatenate([rbm[trial].free_energy(block) for block in parts])
-        values = {
-            "trial": trial,
-            "row": np.arange(1, len(rows) + 1),
-            "log_likelihood": normalised(weights, log_z[trial]),
-        }
-        tables.append(pd.DataFrame(values | {"standard_error": errors[trial]}))
+    tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
+    for trial, error in enumerate(errors):
+        weights = -np.concatenate([rbm[trial].free_energy(block) for block in blocks])
+        values = {"trial": trial, "row": np.arange(1, len(rows) + 1)}
+        values |= {"log_likelihood": normalised(weights, log_z[trial]), "standard_error": error}
+        tables.append(pd.DataFrame(values))
     table = pd.concat(tables, ignore_index=True)
     if arguments.out:
         write_csv(table, arguments.out)

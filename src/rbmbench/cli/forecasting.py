@@ -16,8 +16,7 @@ from rbmbench.planning.forecast import costs, jobs, records
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.text_tables import write_csv
 
-LARGER = 24, 200
-"""Cores of a large machine and of a cluster, for which the time of all jobs is printed as well."""
+LARGER = 24, 200  # cores of a large machine and of a cluster, for which the time of all jobs is printed as well
 
 
 def forecast(arguments: Namespace) -> None:

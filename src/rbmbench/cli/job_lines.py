@@ -16,15 +16,12 @@ from rbmbench.planning.forecast.remaining import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
 
-SHOWN_LINES = 12
-"""Lines of the log of a failed job that are shown: the last ones."""
-MOST_SHOWN = 3
-"""Pictures and tables that the last line names."""
-MOST_BYTES = 100_000
-"""Bytes of a log that are read for them, from its end."""
+SHOWN_LINES = 12  # lines of the log of a failed job that are shown: the last ones
+MOST_SHOWN = 3  # pictures and tables that the last line names
+MOST_BYTES = 100_000  # bytes of a log that are read for them, from its end
 SIGNAL = r"<Signals\.(\w+): \d+>"
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
-"""Ends of what tells how a command ended that a signal has stopped."""
+"""Ends of the messages on commands that were stopped by a signal."""
 
 
 class Titles:
@@ -48,23 +45,14 @@ class Titles:
             self._titles[bundle.id] = f"{first_shown[bundle.jobs[0].id]}: {bundle.title}"
 
     def __format__(self, name: str) -> str:
-        """Return the title of an id or key."""
         return self._titles.get(name, name)
 
 
 class JobLines:
-    """One line for each finished job, and a block for each failed one.
+    """One line for each finished job, and a block for each failed one; ``now`` is in seconds, of one clock.
 
-    Parameters
-    ----------
-    titles : mapping of int to str
-        What the jobs that will run are, by their number in Snakemake. Others are not told.
-    expected : mapping of int to Expected
-        What they are expected to take.
-    cores : int
-        Jobs that run at a time.
-    now : float
-        The time, in seconds; the same clock as in all calls.
+    ``titles`` and ``expected`` have the jobs that will run, by their number in Snakemake; others are not shown. At most
+    ``cores`` of them run at a time.
     """
 
     def __init__(self, titles: Mapping[int, str], expected: Mapping[int, Expected], cores: int, now: float):
@@ -83,7 +71,7 @@ class JobLines:
         self._left.started(job, now)
 
     def finish(self, job: int, now: float) -> str | None:
-        """Return the line of a job that has finished; None for one that only stands for others, such as a target."""
+        """Return the line of a job that has finished; None for a target."""
         if job not in self._titles:
             return None
         self._done += 1
@@ -93,14 +81,11 @@ class JobLines:
         return f"{self._done:>{len(str(total))}}/{total} {', '.join(parts)}"
 
     def note_command(self, message: str) -> None:
-        """Note Snakemake's message on a command that failed, which tells its exit status."""
+        """Note Snakemake's message on a command that failed, which has its exit status."""
         self._statuses.append(message)
 
     def fail(self, job: int, rule: str, logs: Sequence[str], command: str | None, why: str | None) -> str:
-        """Return what is told of a job that failed: rule, log, and the last lines of the log.
-
-        ``why`` is what an executor says of it, such as the state of a job of SLURM.
-        """
+        """Return rule, log and last lines of the log of a job that failed; ``why`` is the message of an executor."""
         ends = [
             re.sub(SIGNAL, r"\1", message.rpartition("' ")[2].strip().rstrip("."))
             for message in self._statuses
@@ -137,13 +122,7 @@ class JobLines:
 def last_line(layout: Layout, has_report: bool, has_claims: bool, shown: Sequence[str] = ()) -> str:
     """Return where the results are, and how many verdicts there are of each kind, those of variants apart.
 
-    Parameters
-    ----------
-    layout : Layout
-    has_report, has_claims : bool
-        Whether page and verdicts are up to date.
-    shown : sequence of str
-        The pictures and tables that are up to date.
+    Page and verdicts are named if they are up to date; ``shown`` are the pictures and tables that are.
     """
     few = ", ".join(shown) if len(shown) <= MOST_SHOWN else ""
     where = f"open {layout.report}" if has_report else f"see {few or layout.root}"

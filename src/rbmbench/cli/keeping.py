@@ -22,12 +22,10 @@ from rbmbench.reporting.redraw import redraw
 
 
 def keep(arguments: Namespace) -> None:
-    """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.
+    """Copy figures and tables of a scale, the metas of their jobs, and the verdicts that concern them.
 
-    Pictures are drawn anew, so that they are of the code that keeps them.
-    Verdicts that were kept before stay, unless they are given anew, and are judged by the claims as they are now. Of
-    single runs the curve and meta are copied: laid below results/SCALE/runs/ again, they count as done, so that a long
-    figure can be made in parts.
+    Pictures are drawn anew. Earlier verdicts stay unless there are new ones, and are judged by the current claims. Of
+    single runs curve and meta are copied; moved to results/SCALE/runs/, they count as done.
     """
     arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
@@ -57,10 +55,9 @@ def keep(arguments: Namespace) -> None:
 
 
 def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpec) -> list[Verdict]:
-    """Return the verdicts that have a measured value, and in the other claims' places those that the folder has.
+    """Return the verdicts with a measured value, and for other claims those of the folder, judged by current claims.
 
-    Those are decided by the claims as they are now; of papers that are not given they stay. Papers stay in the order in
-    which the folder has them; new ones come at the end.
+    Verdicts on papers that are not given stay. Papers keep the order of the folder; new ones come at the end.
     """
     measured = {record.claim: record for record in verdicts if record.measured is not None}
     claims = {claim.id: claim for paper, file in spec.claims.items() for claim in claims_of(file, paper)}
@@ -86,10 +83,9 @@ def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], byte
 
 
 def _metas(folders_of: dict[str, tuple[str, ...]]) -> dict[str, dict[str, object]]:
-    """Return the meta of all runs and measurements that each figure and table rests on, by the folder's name.
+    """Return the metas of all jobs behind each figure and table, by the folder's name.
 
-    Of several that rest on the same folders the first has it; the others name that one, and the checksum of what it
-    has.
+    Of several with the same folders the first has them; the others name that one, with the checksum of its metas.
     """
     metas: dict[str, dict[str, object]] = {}
     firsts: dict[tuple[str, ...], str] = {}

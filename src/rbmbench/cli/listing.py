@@ -14,7 +14,7 @@ INDENT = " " * 6
 
 
 def list_parts(arguments: Namespace) -> None:
-    """Print name, description and options of every part of the kinds asked for, by default of all."""
+    """Print name, description and options of every part of some kinds, by default of all."""
     blocks = []
     for kind in arguments.kinds or PARTS:
         registry = import_module(f"rbmbench.{kind}").REGISTRY

@@ -7,14 +7,15 @@ A workflow calls some of them often: what only one needs is imported there.
 import json
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
-from rbmbench.cli.parser import plain_data
+from rbmbench.cli.parser import CONFIG, plain_data
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import REFERENCE, Layout
 
-CONFIG = Path("config/config.yaml")
+if TYPE_CHECKING:
+    from rbmbench.io.meta import Meta
 
 
 def data(arguments: Namespace) -> None:
@@ -67,12 +68,8 @@ def claims(arguments: Namespace) -> None:
     specs = read_specs(arguments.specs)
     for key, spec in specs.items():
         parse_spec(spec, f"{arguments.specs}: {key}")
-    values = {
-        "key": "claims",
-        "scale": arguments.scale,
-        "outputs": list(specs.values()),
-        "claims": {file.stem: read_yaml(file) for file in arguments.claims},
-    }
+    claims = {file.stem: read_yaml(file) for file in arguments.claims}
+    values = {"key": "claims", "scale": arguments.scale, "outputs": list(specs.values()), "claims": claims}
     write_json(arguments.spec, values)
     parameters = {"spec": str(arguments.spec), "csv": str(arguments.csv)}
     run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.partial)
@@ -130,7 +127,7 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
     arguments.folder = _one_folder(arguments)
-    names = [file.stem for part in ("figures", "tables") for file in (arguments.folder / part).glob("*_*.json")]
+    names = [file.stem for shown in ("figures", "tables") for file in (arguments.folder / shown).glob("*_*.json")]
     if not names:
         raise ResultsError(f"{arguments.folder}: must have figures or tables, got none")
     if arguments.width and not arguments.out:
@@ -156,8 +153,7 @@ def run_times(arguments: Namespace) -> None:
     from rbmbench.io.results import read_meta
     from rbmbench.reporting.text_tables import write_csv
 
-    lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
-    write_csv(pd.DataFrame(lines), arguments.out)
+    write_csv(pd.DataFrame([_run_time(read_meta(folder)) for folder in arguments.runs]), arguments.out)
 
 
 def config_check(arguments: Namespace) -> None:
@@ -184,9 +180,8 @@ def config_schema(arguments: Namespace) -> None:
         print(arguments.out / name)
 
 
-def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
+def _run_time(meta: "Meta") -> dict[str, object]:
     settings, wall = meta["settings"], meta["wall"]
-    updates = meta["iterations"] * meta["trials"]
     return {
         "run": meta["run"],
         "data": meta["data"]["title"],
@@ -195,11 +190,8 @@ def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
         "batch": settings["batch"],
         "estimator": ", ".join(stage["estimator"]["name"] for stage in settings["schedule"]),
         "options": ", ".join(json.dumps(s["estimator"]["options"], sort_keys=True) for s in settings["schedule"]),
-        "trials": meta["trials"],
-        "iterations": meta["iterations"],
-        "backend": meta["backend"],
-        "threads": meta["threads"],
-        "training_ms_per_update_and_trial": 1000 * wall["training_seconds"] / updates,
+        **{key: meta[key] for key in ("trials", "iterations", "backend", "threads")},
+        "training_ms_per_update_and_trial": 1000 * wall["training_seconds"] / (meta["iterations"] * meta["trials"]),
         **wall,
         "peak_memory_mb": meta["peak_memory_mb"],
         "cpu": meta["hardware"]["cpu"],

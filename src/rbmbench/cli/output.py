@@ -57,19 +57,11 @@ class Log:
 
 
 class Stream:
-    """A text stream that copies its text to a log, and raises no error of writing.
-
-    Attributes
-    ----------
-    error : OSError or None
-        The first error; later text goes to the null device.
-    log : Log or None
-        The log.
-    """
+    """A text stream that copies its text to a log, and raises no error of writing."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
-        self.error: OSError | None = None
+        self.error: OSError | None = None  # the first one; later text goes to the null device
         self.log: Log | None = None
 
     def write(self, text: str) -> int:
@@ -88,7 +80,7 @@ class Stream:
         return len(text)
 
     def flush(self) -> None:
-        """Write the text that is left in the buffer."""
+        """See `io.TextIOBase.flush`."""
         self._try(self._stream.flush)
 
     def _try(self, write: Callable[[], object]) -> None:

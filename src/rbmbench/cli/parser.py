@@ -21,9 +21,9 @@ from rbmbench.io.guard import UnreadableError
 from rbmbench.io.layout import KEPT_ARENA
 from rbmbench.io.text import plain_json
 
+CONFIG = Path("config/config.yaml")
 LARGEST_COUNT = 2**31 - 1
-MOST_SAMPLES = 2500
-"""Samples of a picture: more are smaller than its pixels."""
+MOST_SAMPLES = 2500  # samples of a picture: more are smaller than its pixels
 
 
 class Parser(ArgumentParser):
@@ -70,7 +70,7 @@ def parser() -> Parser:
 
 
 class _Version(Action):
-    """Print the version, which is looked up then."""
+    """Prints the version, which is looked up then."""
 
     def __call__(self, parser: ArgumentParser, *_) -> None:
         """See `argparse.Action`."""
@@ -110,18 +110,16 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _shape(text: str) -> tuple[int, int]:
-    numbers = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
-    if not numbers:
-        raise ArgumentTypeError(f"must be ROWSxCOLUMNS, such as 28x28, got {text!r}")
-    return int(numbers[1]), int(numbers[2])
+def _two_numbers(pattern: str, form: str) -> Callable[[str], tuple[int, int]]:
+    """Return a type of arguments: two numbers, such as 28x28."""
 
+    def numbers(text: str) -> tuple[int, int]:
+        match = re.fullmatch(pattern, text, re.ASCII)
+        if not match:
+            raise ArgumentTypeError(f"must be {form}, got {text!r}")
+        return int(match[1]), int(match[2])
 
-def _range_of_trials(text: str) -> tuple[int, int]:
-    numbers = re.fullmatch(r"(\d{1,9})-([1-9]\d{0,8})", text, re.ASCII)
-    if not numbers:
-        raise ArgumentTypeError(f"must be FIRST-COUNT, such as 10-5, got {text!r}")
-    return int(numbers[1]), int(numbers[2])
+    return numbers
 
 
 def _kind_of_parts(text: str) -> str:
@@ -130,118 +128,100 @@ def _kind_of_parts(text: str) -> str:
     return text
 
 
-_count = _number(1, LARGEST_COUNT, int)
-_file, _folder = (partial(dict, type=Path, metavar=metavar) for metavar in ("FILE", "FOLDER"))
+def _argument(metavar: str | None, text: str | None = None, **options) -> dict:
+    return {"metavar": metavar, "help": text, **options}
+
+
+_file, _folder = partial(_argument, "FILE", type=Path), partial(_argument, "FOLDER", type=Path)
 _required_file, _required_folder = partial(_file, required=True), partial(_folder, required=True)
-_json = partial(dict, metavar="JSON")
+_json, _name = partial(_argument, "JSON"), partial(_argument, "NAME")
+_count = partial(_argument, "N", type=_number(1, LARGEST_COUNT, int))
+_shape = _two_numbers(r"([1-9]\d{0,8})x([1-9]\d{0,8})", "ROWSxCOLUMNS, such as 28x28")
+_block = _two_numbers(r"(\d{1,9})-([1-9]\d{0,8})", "FIRST-COUNT, such as 10-5")
 
 # Arguments that several subcommands share, the first ones all of them.
 ALL = {
-    "--log": _file(help="file that gets a copy of all messages; the command goes on if it cannot be written"),
-    "--plugin": {
-        "type": Path,
-        "action": "append",
-        "default": [],
-        "metavar": "PATH",
-        "help": "file or folder of parts of your own; may be repeated",
-    },
+    "--log": _file("file that gets a copy of all messages; the command goes on if it cannot be written"),
+    "--plugin": _argument(
+        "PATH", "file or folder of parts of your own; may be repeated", type=Path, action="append", default=[]
+    ),
 }
 COMPUTATION = {
-    "--settings": _json(required=True, help="settings as JSON, or the name of a JSON file"),
-    "--out": _required_folder(help="folder to write"),
-    "--threads": {"type": _count, "default": 1, "metavar": "N", "help": "threads to use (default: 1)"},
-    "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
+    "--settings": _json("settings as JSON, or the name of a JSON file", required=True),
+    "--out": _required_folder("folder to write"),
+    "--threads": _count("threads to use (default: 1)", default=1),
+    "--scale": _name("name of the scale, for meta.json", default="none"),
 }
 OWN_DATA = {
-    "--array": {"metavar": "NAME", "help": "array of an .npz file (default: train, or the only one)"},
-    "--drop-columns": {"nargs": "+", "metavar": "COLUMN", "help": "columns to leave out: names, or numbers from 1"},
-    "--threshold": {"type": float, "metavar": "NUMBER", "help": "larger numbers are 1, others 0"},
+    "--array": _name("array of an .npz file (default: train, or the only one)"),
+    "--drop-columns": _argument("COLUMN", "columns to leave out: names, or numbers from 1", nargs="+"),
+    "--threshold": _argument("NUMBER", "larger numbers are 1, others 0", type=float),
 }
 DATA_OR_OWN = {
-    "--data": _required_file(help="file of `rbmbench data`, or rows of 0 and 1 of your own: text, parquet, .npy, ..."),
-    "--run-id": {"metavar": "ID", "help": "id of the run, for meta.json (default: the name of the folder to write)"},
+    "--data": _required_file("file of `rbmbench data`, or rows of 0 and 1 of your own: text, parquet, .npy, ..."),
+    "--run-id": _argument("ID", "id of the run, for meta.json (default: the name of the folder to write)"),
 }
 ONE_STAGE = {
-    "--hidden": {"type": _count, "metavar": "N", "help": "hidden units"},
-    "--iterations": {"type": _count, "metavar": "N", "help": "updates of the parameters"},
-    "--batch": {"type": _count, "metavar": "N", "help": "rows of a mini-batch (default: 100, or all if fewer)"},
-    "--estimator": {"metavar": "NAME", "help": "gradient estimator (default: cd); `rbmbench list` has all"},
-    "--options": _json(help="options of the estimator (default: none)"),
-    "--k": {"type": _count, "metavar": "N", "help": "Gibbs steps: the same as --options '{\"k\": N}'"},
-    "--update": {"metavar": "NAME", "help": "update rule (default: sgd)"},
-    "--rate": {"type": float, "metavar": "RATE", "help": "learning rate (default: 0.1)"},
-    "--trials": {"type": _count, "metavar": "N", "help": "independent repetitions (default: 1)"},
-    "--seed": {"type": int, "metavar": "N", "help": "seed (default: 0)"},
-    "--evaluate-every": {"type": _count, "metavar": "N", "help": "iterations between evaluations (default: 100)"},
+    "--hidden": _count("hidden units"),
+    "--iterations": _count("updates of the parameters"),
+    "--batch": _count("rows of a mini-batch (default: 100, or all if fewer)"),
+    "--estimator": _name("gradient estimator (default: cd); `rbmbench list` has all"),
+    "--options": _json("options of the estimator (default: none)"),
+    "--k": _count("Gibbs steps: the same as --options '{\"k\": N}'"),
+    "--update": _name("update rule (default: sgd)"),
+    "--rate": _argument("RATE", "learning rate (default: 0.1)", type=float),
+    "--trials": _count("independent repetitions (default: 1)"),
+    "--seed": _argument("N", "seed (default: 0)", type=int),
+    "--evaluate-every": _count("iterations between evaluations (default: 100)"),
 }
 OF_FIT = {
-    "data": _file(help="rows of 0 and 1 of your own, a row per sample: text, libsvm, parquet, .npy or .npz"),
+    "data": _file("rows of 0 and 1 of your own, a row per sample: text, libsvm, parquet, .npy or .npz"),
     **OWN_DATA,
-    "--out": _required_folder(help="folder to write"),
+    "--out": _required_folder("folder to write"),
     **ONE_STAGE,
     "--hidden": ONE_STAGE["--hidden"] | {"required": True},
-    "--iterations": ONE_STAGE["--iterations"] | {"default": 5000, "help": "updates of the parameters (default: 5000)"},
-    "--evaluate-every": ONE_STAGE["--evaluate-every"]
-    | {"help": "iterations between evaluations (default: so many that there are 20)"},
+    "--iterations": _count("updates of the parameters (default: 5000)", default=5000),
+    "--evaluate-every": _count("iterations between evaluations (default: so many that there are 20)"),
     "--threads": COMPUTATION["--threads"],
-    "--validation": {
-        "type": _number(0, 1, float),
-        "metavar": "SHARE",
-        "help": "share of the rows to hold out, at random (default: 0.1 of at least 100 rows; 0 for none)",
-    },
-    "--patience": {
-        "type": _count,
-        "metavar": "N",
-        "help": "stop after N evaluations without a rise of the held-out score (default: make all iterations)",
-    },
+    "--validation": _argument(
+        "SHARE",
+        "share of the rows to hold out, at random (default: 0.1 of at least 100 rows; 0 for none)",
+        type=_number(0, 1, float),
+    ),
+    "--patience": _count(
+        "stop after N evaluations without a rise of the held-out score (default: make all iterations)"
+    ),
     "--no-certificate": {"action": "store_false", "dest": "certificate", "help": "do not examine the trained model"},
-    "--shape": {"type": _shape, "metavar": "ROWSxCOLUMNS", "help": "draw filters and samples as images (28x28)"},
-    "--samples": {
-        "type": _number(1, MOST_SAMPLES, int),
-        "default": 100,
-        "metavar": "N",
-        "help": "samples to draw (default: 100)",
-    },
+    "--shape": _argument("ROWSxCOLUMNS", "draw filters and samples as images (28x28)", type=_shape),
+    "--samples": _argument("N", "samples to draw (default: 100)", type=_number(1, MOST_SAMPLES, int), default=100),
 }
 PARTS = ("estimators", "updates", "samplers", "datasets", "kinds")
 SOURCES = {
-    "--mirror": {"help": "folder or base address that is tried before the public addresses"},
-    "--cache": {"help": "folder of downloads"},
+    "--mirror": _argument(None, "folder or base address that is tried before the public addresses"),
+    "--cache": _argument(None, "folder of downloads"),
 }
 NOTEBOOK = {
-    "--template": _required_file(help="notebook to run"),
-    "--notebook": _required_file(help="executed notebook, to write"),
-    "--page": _required_file(help="the same as HTML, to write"),
-    "--partial": _file(help="the notebook while it runs, and if it fails"),
+    "--template": _required_file("notebook to run"),
+    "--notebook": _required_file("executed notebook, to write"),
+    "--page": _required_file("the same as HTML, to write"),
+    "--partial": _file("the notebook while it runs, and if it fails"),
 }
-SPECS = {"--specs": _file(nargs="*", default=[], help="specs of the figures and tables (default: all)")}
-VALUES = {"--values": _json(help="the merged configuration, if it is known already")}
-SCALE = {"--scale": {"required": True, "metavar": "NAME", "help": "name of the scale"}}
-SCALE_FOLDER = {"--folder": _folder(help="folder of the scale (default: results/SCALE)")}
-OF_SCALE = {
-    "--scale": {"metavar": "NAME", "help": "scale whose results are taken: the same as the folder results/NAME"}
-}
-OVERLAY = {"--scale": {"metavar": "NAME", "help": "scale: the same as the overlay NAME.yaml beside config.yaml"}}
-CLAIMS = {"--claims": _required_file(nargs="+", help="claims, one file per paper")}
+VALUES = {"--values": _json("the merged configuration, if it is known already")}
+SCALE = {"--scale": _name("name of the scale", required=True)}
+OF_SCALE = {"--scale": _name("scale whose results are taken: the same as the folder results/NAME")}
+OVERLAY = {"--scale": _name("scale: the same as the overlay NAME.yaml beside config.yaml")}
+CLAIMS = {"--claims": _required_file("claims, one file per paper", nargs="+")}
 
 
 def _resumable() -> dict[str, dict]:
     """Return the arguments of checkpoints and backend; their defaults are read from the environment now."""
     seconds, backend = (os.environ.get(f"RBMBENCH_{name}") for name in ("CHECKPOINT_SECONDS", "BACKEND"))
+    least = "least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)"
+    arrays = "arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)"
     return {
-        "--checkpoint": _file(help="checkpoint to resume from, and to write"),
-        "--checkpoint-seconds": {
-            "type": _number(0, math.inf, float),
-            "default": seconds or None,
-            "metavar": "SECONDS",
-            "help": "least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
-        },
-        "--backend": {
-            "default": backend or "auto",
-            "metavar": "NAME",
-            "help": "arrays to compute on: auto, numpy, or cupy for a GPU"
-            " (default: the variable RBMBENCH_BACKEND, or auto)",
-        },
+        "--checkpoint": _file("checkpoint to resume from, and to write"),
+        "--checkpoint-seconds": _argument("SECONDS", least, type=_number(0, math.inf, float), default=seconds or None),
+        "--backend": _name(arrays, default=backend or "auto"),
     }
 
 
@@ -250,117 +230,104 @@ def _add_commands(commands) -> None:
     own = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
         "--online": {"action": "store_true", "help": "ask public addresses if they answer; download nothing"},
-        "--results": _folder(default=Path("results"), help="folder of results"),
+        "--results": _folder("folder of results", default=Path("results")),
     }
     doctor = add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, own)
     doctor.add_argument("--quick", "--no-self-test", dest="self_test", action="store_false", help="skip the self-test")
 
     own = {
-        "--config": _file(default=Path("config/config.yaml"), help="config.yaml"),
-        "--configfile": _file(nargs="*", default=[], help="overlays, in order"),
+        "--config": _file("config.yaml", default=CONFIG),
+        "--configfile": _file("overlays, in order", nargs="*", default=[]),
         **VALUES,
-        "--target": {"nargs": "+", "default": ["all"], "help": "targets, as popcd_table1 or arena (default: all)"},
-        "--results": _folder(nargs="+", default=[Path("results")], help="folders of recorded runs"),
-        "--cores": {"type": _count, "metavar": "N", "help": "jobs that run at a time (default: all cores)"},
-        "--out": _file(help="CSV file to write"),
+        "--target": _argument(None, "targets, as popcd_table1 or arena (default: all)", nargs="+", default=["all"]),
+        "--results": _folder("folders of recorded runs", nargs="+", default=[Path("results")]),
+        "--cores": _count("jobs that run at a time (default: all cores)"),
+        "--out": _file("CSV file to write"),
     }
     add("forecast", "forecasting:forecast", "forecast time and memory of a scale", OVERLAY, own)
 
     config = commands.add_parser("config", help="check the configuration, or write its JSON schemas")
     actions = config.add_subparsers(metavar="ACTION", required=True)
-    own = {"files": _file(nargs="*", help="config.yaml, then overlays (default: config/config.yaml)")}
+    own = {"files": _file("config.yaml, then overlays (default: config/config.yaml)", nargs="*")}
     text = "check config.yaml with its overlays, and count the results"
     _add(actions, "check", "making:config_check", text, OVERLAY, own)
     own = {"--out": _folder(default=Path("config/schemas"))}
     _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)
 
     text = "train all trials of a run, or resume it from its checkpoint"
-    add(
-        "train",
-        "computing:train",
-        text,
-        DATA_OR_OWN,
-        OWN_DATA,
-        ONE_STAGE,
-        COMPUTATION
-        | {"--settings": _json(help=f"all settings as JSON, or a JSON file, in place of {', '.join(ONE_STAGE)}")},
-        _resumable(),
-    )
+    settings = {"--settings": _json(f"all settings as JSON, or a JSON file, in place of {', '.join(ONE_STAGE)}")}
+    parts = DATA_OR_OWN, OWN_DATA, ONE_STAGE, COMPUTATION | settings, _resumable()
+    add("train", "computing:train", text, *parts)
 
     text = "train on a file of your own, and write models, curve, pictures and a page"
     fit = add("fit", "fitting:fit", text, OF_FIT, _resumable())
     fit.set_defaults(settings=None, run_id=None, scale="none")
 
     own = {
-        "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
+        "model": _file("folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
         "--data": DATA_OR_OWN["--data"],
         **OWN_DATA,
-        "--settings": _json(default="{}", help="budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)"),
-        "--out": _file(help="CSV file with all numbers, to write"),
+        "--settings": _json("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
+        "--out": _file("CSV file with all numbers, to write"),
     }
     add("certify", "fitting:certify", "say whether a trained model is what it seems to be", own)
 
     own = {
         "model": own["model"],
-        "data": _file(help="rows to score: new ones, or those of training"),
+        "data": _file("rows to score: new ones, or those of training"),
         **OWN_DATA,
-        "--settings": _json(default="{}", help="budget of log Z as JSON, such as '{\"temperatures\": 10000}'"),
+        "--settings": _json("budget of log Z as JSON, such as '{\"temperatures\": 10000}'", default="{}"),
         "--threads": COMPUTATION["--threads"],
-        "--out": _file(help="CSV file to write (default: standard output)"),
+        "--out": _file("CSV file to write (default: standard output)"),
     }
     add("score", "fitting:score", "log-likelihood of each row of a file under trained models, with its error", own)
 
-    own = {
-        "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}
-    }
+    own = {"kinds": _argument("KIND", f"{', '.join(PARTS)} (default: all)", nargs="*", type=_kind_of_parts)}
     text = "list estimators, update rules, samplers, data sets and kinds of figures with their options"
     add("list", "listing:list_parts", text, own)
 
     own = {
         "what": {"choices": ("estimator", "dataset", "paper"), "help": "what it is"},
-        "name": {"metavar": "NAME", "help": "its name: small letters, digits and _, first a letter"},
-        "--folder": _folder(help="folder to write (default: plugins; of a paper: config)"),
+        "name": _name("its name: small letters, digits and _, first a letter"),
+        "--folder": _folder("folder to write (default: plugins; of a paper: config)"),
     }
     add("new", "new:new", "begin an estimator, data set or paper of your own: files that work, and a test", own)
 
     own = {
-        "--name": {"required": True, "help": "name of the data set"},
-        "--options": _json(default="{}", help="options of the data set (default: none)"),
-        "--rows": {"type": int, "help": "fail unless the data set has this many training rows"},
-        "--visible": {"type": int, "help": "fail unless the data set has this many visible units"},
-        "--out": _required_file(help="npz file to write"),
+        "--name": _argument(None, "name of the data set", required=True),
+        "--options": _json("options of the data set (default: none)", default="{}"),
+        "--rows": _argument(None, "fail unless the data set has this many training rows", type=int),
+        "--visible": _argument(None, "fail unless the data set has this many visible units", type=int),
+        "--out": _required_file("npz file to write"),
     }
     add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, own)
 
+    overlays = "overlays (default: that beside config.yaml of a folder's name)"
     own = {
-        "folders": _folder(nargs="*", help="folders of results (default: those in results/reference)"),
-        "--out": _file(default=Path("report.html"), help="HTML file to write (default: report.html)"),
-        "--config": _file(default=Path("config/config.yaml"), help="config.yaml, for titles of papers and figures"),
-        "--configfile": {
-            "nargs": "*",
-            "default": [],
-            "metavar": "FILE",
-            "help": "overlays (default: that beside config.yaml of a folder's name)",
-        },
+        "--specs": _file("specs of the figures and tables (default: all)", nargs="*", default=[]),
+        **OF_SCALE,
+        "folders": _folder("folders of results (default: those in results/reference)", nargs="*"),
+        "--out": _file("HTML file to write (default: report.html)", default=Path("report.html")),
+        "--config": _file("config.yaml, for titles of papers and figures", default=CONFIG),
+        "--configfile": _argument("FILE", overlays, nargs="*", default=[]),
         **VALUES,
     }
-    add("report", "making:report", "write one page that shows all results of some folders", SPECS, OF_SCALE, own)
+    add("report", "making:report", "write one page that shows all results of some folders", own)
 
-    widths = {"choices": ("3.3", "6.9"), "help": "for a publication: inches; without titles (default: for a page)"}
+    width = "for a publication: inches; without titles (default: for a page)"
     own = {
-        "folder": _folder(nargs="?", help="folder of a scale, as results/SCALE, or of kept results"),
-        "--keys": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures and tables (default: all)"},
-        "--width": widths,
-        "--out": _folder(help="folder to write (default: the same)"),
+        "folder": _folder("folder of a scale, as results/SCALE, or of kept results", nargs="?"),
+        "--keys": _argument("KEY", "figures and tables (default: all)", nargs="*", default=[]),
+        "--width": {"choices": ("3.3", "6.9"), "help": width},
+        "--out": _folder("folder to write (default: the same)"),
     }
     add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, own)
 
+    arena = f"folder of a kept arena (default: {KEPT_ARENA})"
     own = {
-        "folder": _folder(nargs="?", help="folder of a scale with runs of your method in the arena, as results/SCALE"),
-        "--with": _folder(
-            dest="kept", default=Path(KEPT_ARENA), help=f"folder of a kept arena (default: {KEPT_ARENA})"
-        ),
-        "--out": _required_folder(help="folder to write"),
+        "folder": _folder("folder of a scale with runs of your method in the arena, as results/SCALE", nargs="?"),
+        "--with": _folder(arena, dest="kept", default=Path(KEPT_ARENA)),
+        "--out": _required_folder("folder to write"),
     }
     add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
@@ -369,57 +336,54 @@ def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
     add = partial(_add, commands, listed=False)
     own = {
-        "--data": _file(help="npz file of the data set"),
-        "--model": _folder(help="folder of the run whose models are measured"),
-        "--needs": _folder(nargs="*", default=[], help="folders of the other jobs that this one reads"),
+        "--data": _file("npz file of the data set"),
+        "--model": _folder("folder of the run whose models are measured"),
+        "--needs": _folder("folders of the other jobs that this one reads", nargs="*", default=[]),
         "--run-id": DATA_OR_OWN["--run-id"],
-        "--block": {"type": _range_of_trials, "metavar": "FIRST-COUNT", "help": "only so many trials, from one on"},
-        "--blocks": _folder(nargs="+", help="folders of the blocks of trials to gather, in place of computing"),
+        "--block": _argument("FIRST-COUNT", "only so many trials, from one on", type=_block),
+        "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
-    text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     of_job = own, COMPUTATION | _resumable()
-    text_again = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
-    again = {"--again": _folder(nargs="+", help=text_again)}
-    words = "the same as job evaluate, or again with other settings"
-    add("evaluate", "computing:evaluate", words, again, *of_job).set_defaults(kind="evaluate")
-    job = add("job", "computing:compute", text, *of_job)
-    job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
+    text = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
+    again = {"--again": _folder(text, nargs="+")}
+    text = "the same as job evaluate, or again with other settings"
+    add("evaluate", "computing:evaluate", text, again, *of_job).set_defaults(kind="evaluate")
+    text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
+    kind = {"kind": _argument("KIND", "kind of job, a module of rbmbench.jobs or of a plug-in")}
+    add("job", "computing:compute", text, *of_job, kind)
 
     own = {
-        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...'"},
+        "jobs": _argument("JOB", "subcommands, as 'job KIND --settings ...'", nargs="+"),
         "--threads": COMPUTATION["--threads"],
     }
     add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
 
-    pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
     own = {
-        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to parameter spec"},
-        "--spec": _json(help="the spec as JSON, or a JSON file with those of all figures and tables"),
-        "--set": {"required": True, "nargs": "+", **pairs},
+        "key": _argument("KEY", "figure or table; its spec is written to parameter spec", nargs="?"),
+        "--spec": _json("the spec as JSON, or a JSON file with those of all figures and tables"),
+        "--set": _argument("NAME=VALUE", "parameters of the notebook", required=True, nargs="+", type=_pair),
     }
     add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)
 
     own = {
-        "--specs": _required_file(help="specs of all figures and tables"),
-        "--spec": _required_file(help="spec of the claims, to write"),
-        "--csv": _required_file(help="verdicts, to write"),
+        "--specs": _required_file("specs of all figures and tables"),
+        "--spec": _required_file("spec of the claims, to write"),
+        "--csv": _required_file("verdicts, to write"),
     }
     add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
 
-    own = {
-        "--runs": _required_folder(nargs="+", help="folders of runs"),
-        "--out": _required_file(help="CSV file to write"),
-    }
+    own = {"--runs": _required_folder("folders of runs", nargs="+"), "--out": _required_file("CSV file to write")}
     add("run-times", "making:run_times", "tabulate the run times in meta.json", own)
 
     own = {
-        "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},
-        "--tables": {"nargs": "*", "default": [], "metavar": "KEY", "help": "tables, such as popcd_table1"},
-        "--runs": _folder(nargs="*", default=[], help="runs: their curve and meta"),
-        "--out": _required_folder(help="folder to write"),
+        "--folder": _folder("folder of the scale (default: results/SCALE)"),
+        **CLAIMS,
+        "--figures": _argument("KEY", "figures, such as popcd_fig1", nargs="*", default=[]),
+        "--tables": _argument("KEY", "tables, such as popcd_table1", nargs="*", default=[]),
+        "--runs": _folder("runs: their curve and meta", nargs="*", default=[]),
+        "--out": _required_folder("folder to write"),
     }
-    text = "copy the small files of results: pictures, tables, meta, verdicts"
-    add("keep", "keeping:keep", text, SCALE, SCALE_FOLDER, CLAIMS, own)
+    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, own)
 
 
 def plain_data(argument: str, text: str) -> dict:

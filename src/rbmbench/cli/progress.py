@@ -12,14 +12,9 @@ SECONDS_BETWEEN_LINES = 30.0
 
 @contextmanager
 def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]:
-    """Yield a function ``progress(done, total, value)`` that shows the progress of a computation.
+    """Yield a function ``progress(done, total, number)`` that shows the progress of a computation.
 
-    Parameters
-    ----------
-    title : str
-        Name of the computation, at the start of each line.
-    value : str
-        Name of the value, which is optional in calls.
+    Lines begin with ``title``; ``value`` is the name of the number, which may be left out in calls.
     """
     if sys.stderr.isatty():
         from tqdm import tqdm
@@ -31,7 +26,6 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _bar_progress(bar, value: str) -> Callable[..., None]:
-
     def progress(done: float, total: int, number: float | None = None) -> None:
         if bar.total is None:
             # The part done by an earlier process must not count for the speed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Snakemake tells on a terminal: one line per job in place of its own messages, which stay in its log.
+"""Messages of Snakemake on a terminal: one line per job in place of its own messages, which stay in its log.
 
 `LogHandler` is a logger plugin of Snakemake, which finds it by the package `snakemake_logger_plugin_rbmbench`. The
 Snakefile tells it which jobs there are. Dry runs, ``--printshellcmds``, ``--verbose``, ``--debug-dag`` and the plugin's
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from logging import ERROR, INFO, LogRecord
 from pathlib import Path
@@ -35,16 +35,8 @@ CHATTER = re.compile(
     r"|Singularity containers: ignored|Using shell:|Job \d+ has been submitted with SLURM"
 )
 """How messages begin that a reader of the lines does not miss. All others that are no event are shown."""
-UNTOLD = {
-    LogEvent.GROUP_INFO,
-    LogEvent.JOB_STARTED,
-    LogEvent.PROGRESS,
-    LogEvent.RESOURCES_INFO,
-    LogEvent.RULEGRAPH,
-    LogEvent.RUN_INFO,
-    LogEvent.SHELLCMD,
-    LogEvent.WORKFLOW_STARTED,
-}
+UNTOLD = {LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH}
+UNTOLD |= {LogEvent.RUN_INFO, LogEvent.SHELLCMD, LogEvent.WORKFLOW_STARTED}
 FAILED_COMMAND = "CalledProcessError"
 
 
@@ -81,29 +73,24 @@ class LogHandler(LogHandlerBase):
         all_messages = self.settings is not None and self.settings.all_messages
         more = all_messages, settings.dryrun, settings.printshellcmds, settings.verbose, settings.debug_dag
         self.shows_lines = not any(more)
-        self._lines: JobLines | None = None
+        self.lines: JobLines | None = None
         self.workflow: LoggedWorkflow | None = None  # that messages are about
 
     def begin(self, lines: "JobLines", are_local: bool) -> None:
         """Show lines from now on; the messages of jobs on this machine go to their logs alone."""
-        self._lines = lines
+        self.lines = lines
         if are_local:
             os.environ[MESSAGES] = TO_LOG
-
-    def stop(self, logs: Sequence[str]) -> None:
-        """See `LoggedWorkflow.stop`."""
-        if self._lines is not None:
-            logger.info(self._lines.stopped(logs))
 
     def emit(self, record: LogRecord) -> None:
         """Show a message of Snakemake, or the line that takes its place."""
         if not self.shows_lines:
             self._own.handle(record)
-        elif self._lines is not None and (told := _line(self._lines, record)) is not None:
+        elif self.lines is not None and (told := _line(self.lines, record)) is not None:
             self._tell(record, told)
         else:
             event = getattr(record, "event", None)
-            is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self._lines is None
+            is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self.lines is None
             is_chatter = event is None and record.levelno <= INFO and CHATTER.match(record.getMessage())
             if is_of_job or not (event in UNTOLD or is_chatter):
                 self._own.handle(record)
@@ -112,17 +99,14 @@ class LogHandler(LogHandlerBase):
 
     def _tell(self, record: LogRecord, text: str) -> None:
         """Show a text in place of a message, if --quiet allows it; an error unless nothing at all may be shown."""
-        plain = LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None)
-        if not text:
-            return
-        if record.levelno >= ERROR:
-            self._own.handle(plain)
-        elif self._own.filter(record):
+        if text and record.levelno >= ERROR:
+            self._own.handle(LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None))
+        elif text and self._own.filter(record):
             self._own.stream.write(f"{text}\n")
 
 
 class LoggedWorkflow:
-    """A workflow under way, as the Snakefile knows it; it tells this plugin, where it is used, what to show."""
+    """A running workflow; the Snakefile calls its methods, which pass lines to this plugin if it is used."""
 
     def __init__(self, workflow: Any, plan: "Plan"):
         self._workflow, self._plan = workflow, plan
@@ -145,7 +129,8 @@ class LoggedWorkflow:
     def stop(self, logs: Sequence[str]) -> None:
         """Tell how far a workflow came that failed or was interrupted; ``logs`` hold all of Snakemake's messages."""
         for handler in self._handlers:
-            handler.stop(logs)
+            if handler.lines is not None:
+                logger.info(handler.lines.stopped(logs))
 
     def last_line(self) -> str:
         """Return where the results are, and the verdicts."""
@@ -159,24 +144,23 @@ class LoggedWorkflow:
     def _lines(self) -> "JobLines":
         """Return the lines of the jobs that will run, less targets, which only stand for others."""
         from rbmbench.cli.job_lines import JobLines
-        from rbmbench.planning.forecast.remaining import Expected, expected_seconds
+        from rbmbench.planning.forecast.remaining import UNCOUNTED_SECONDS, Expected, expected_seconds
 
         dag = self._workflow.dag
         jobs = {dag.jobid(job): job for job in dag.needrun_jobs() if job.output}
         seconds = expected_seconds(self._plan, filter(Path.is_dir, [Path("results")]))
-        expected, names = {}, {}
+        expected, titles = {}, {number: job.message or job.rule.name for number, job in jobs.items()}
         for number, job in jobs.items():
             name = dict(job.wildcards_dict).get("job", job.rule.name)
-            counted = [seconds[name]] if name in seconds else []
             kind = "bundle" if name == job.rule.name in seconds else job.rule.name
-            expected[number], names[number] = Expected(kind, *counted), job.message or job.rule.name
+            expected[number] = Expected(kind, seconds.get(name, UNCOUNTED_SECONDS))
         at_once = self._workflow.cores if self._workflow.local_exec else self._workflow.nodes
-        return JobLines(names, expected, at_once or 1, time.time())
+        return JobLines(titles, expected, at_once or 1, time.time())
 
 
 def _line(lines: "JobLines", record: LogRecord) -> str | None:
-    """Return what is told in place of a message, "" for nothing; None to leave the message as it is."""
-    of: Mapping[str, Any] = record.__dict__
+    """Return the text in place of a message, "" for none; None leaves the message as it is."""
+    of = record.__dict__
     match of.get("event"):
         case LogEvent.JOB_INFO:
             lines.start(of["jobid"], record.created)

@@ -43,14 +43,11 @@ USED = {
 }
 SECONDS_BETWEEN_LOOKS, LOOKS = 0.2, 50
 SHELLS = ("bash", "sh")
-"""Names of programs that are not told to end: Snakemake takes the end of a job's shell for that of the job."""
+"""Names of programs that get no signal: Snakemake takes the end of a job's shell for that of the job."""
 
 
 def install() -> None:
-    """Replace Snakemake's scheduler, and let its messages go nowhere once nobody can read them.
-
-    Where Snakemake is another than the one that this was made for, a line says so and its scheduler stays.
-    """
+    """Replace Snakemake's scheduler, unless its version is unknown, and ignore closed pipes in its messages."""
     from snakemake import __version__, workflow
     from snakemake.logging import logger
 
@@ -68,7 +65,7 @@ def install() -> None:
 
 
 def _misfit(scheduler: type | None) -> str | None:
-    """Return the first method that is not as it is known; None if all are."""
+    """Return the name of the first method that uses other names than the known ones; None without one."""
     for name, known in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
         names = set(code.co_names) if code else set()
@@ -77,7 +74,7 @@ def _misfit(scheduler: type | None) -> str | None:
     return None
 
 
-def _handle(handler: Any) -> None:
+def _handle(handler: Callable[[int, FrameType | None], object]) -> None:
     """Set the handler of all signals that ask Snakemake to end, except those that are ignored, as by nohup."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -167,7 +164,7 @@ def _stoppable(base: type, early: _Early) -> type:
 
 
 def _stop_jobs() -> None:
-    """Send SIGTERM to all programs below this process, and to those that begin soon; a second one harms nobody."""
+    """Send SIGTERM to all programs below this process, and to children started within the next seconds."""
     import psutil
 
     told: set[int] = set()

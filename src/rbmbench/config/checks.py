@@ -83,10 +83,8 @@ class Checks:
             *_, last = ends = [stage.until for stage in self.paper.algorithms[name].stages]
             begins = ends[-2] if len(ends) > 1 else 0
             if panel.iterations <= begins or last not in (None, panel.iterations):
-                allowed = f"more than {begins}" if last is None else last
-                message = (
-                    f"must be {allowed}, got {panel.iterations}; the schedule of {name!r} ends its stages at {ends}"
-                )
+                message = f"must be {f'more than {begins}' if last is None else last}, got {panel.iterations}"
+                message += f"; the schedule of {name!r} ends its stages at {ends}"
                 raise self.refuse((*location, "iterations"), message)
 
     def check_parts(self) -> None:

@@ -13,7 +13,7 @@ from rbmbench.io.text import MOST_YAML_BYTES, plain_yaml
 
 @dataclass(frozen=True)
 class Layers:
-    """The mappings that values were merged from, each with the place it stands at, later ones winning."""
+    """The mappings that values were merged from, later ones winning, each with its file."""
 
     parts: tuple[tuple[str, Mapping[str, Any]], ...]
 

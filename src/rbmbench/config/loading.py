@@ -20,25 +20,19 @@ class Configuration:
     """All settings of one scale."""
 
     main: MainConfig
-    papers: tuple[Paper, ...]
-    """Each paper as it is run."""
-    published: Mapping[str, Paper]
-    """Each paper without the overrides, by its key."""
-    published_tables: Mapping[str, Mapping[str, Any]]
-    """By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``."""
-    studies: tuple[str, ...] = ()
-    """The keys of studies of our own among the papers: their files are beside config.yaml."""
+    papers: tuple[Paper, ...]  # as they are run
+    published: Mapping[str, Paper]  # without the overrides, by key
+    published_tables: Mapping[
+        str, Mapping[str, object]
+    ]  # printed numbers of ``config/claims/KEY.yaml``, by key and table
+    studies: tuple[str, ...] = ()  # keys of studies of our own among the papers: their files are beside config.yaml
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
     """Return the checked configuration; `SettingsError` for the first value that is not allowed.
 
-    Parameters
-    ----------
-    files : iterable of path
-        config.yaml first, then its overlays. The papers are read from ``papers/`` beside the first.
-    config : mapping, optional
-        The merged values, where they are known already (Snakemake adds ``--config``); by default the files' own.
+    ``files`` are config.yaml and its overlays; papers are read from ``papers/`` beside the first. ``config`` has the
+    merged values, to which Snakemake adds those of ``--config``; by default the files are merged.
     """
     files = [Path(file) for file in files]
     layers = Layers(tuple((str(file), read_yaml(file)) for file in files))
@@ -89,28 +83,27 @@ def paper_file(folder: Path, key: str) -> Path:
 def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
     """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, contests, rows."""
     for kind, parts in (("figures", "panels"), ("figures", "contests"), ("tables", "rows")):
-        if not isinstance(values.get(kind), dict):
-            continue
         known = _mapping(published, kind)
-        values[kind] = _less_nulls(values[kind], known)
-        for name, item in values[kind].items():
+        if isinstance(values.get(kind), dict):
+            values[kind] = _less_nulls(values[kind], known)
+        for name, item in _mapping(values, kind).items():
             if isinstance(item, dict) and isinstance(item.get(parts), dict):
                 item[parts] = _less_nulls(item[parts], _mapping(_mapping(known, name), parts))
     return values
 
 
-def _less_nulls(entries: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _less_nulls(entries: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
     """Return the entries less those of ``known`` that are null."""
     return {key: entry for key, entry in entries.items() if entry is not None or key not in known}
 
 
-def _mapping(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping(values: Mapping[str, object], key: str) -> Mapping[str, Any]:
     """Return a mapping in a mapping that is not checked yet; an empty one where there is none."""
     value = values.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _published_tables(file: Path) -> Mapping[str, Any]:
+def _published_tables(file: Path) -> Mapping[str, object]:
     if not file.is_file():
         raise SettingsError(f"{file}: is missing; a paper without claims yet has a file with the line 'claims: []'")
     tables = read_yaml(file).get("published_tables")

@@ -11,8 +11,7 @@ from rbmbench.base.registry import Registry
 from rbmbench.base.settings import Settings
 from rbmbench.config.parts import Algorithm, DataEntry, Defaults, FigureName, MainConfig, Name, SamplerEntry, TableName
 
-KINDS = Registry("rbmbench.kinds", "kind")
-"""Kinds of figures and tables: subclasses of `rbmbench.planning.kinds.Kind`."""
+KINDS = Registry("rbmbench.kinds", "kind")  # kinds of figures and tables: subclasses of `rbmbench.planning.kinds.Kind`
 
 
 class Paper(Settings):
@@ -30,12 +29,8 @@ class Paper(Settings):
 
     def panels_of(self, kind: str) -> dict[str, tuple[Any, Any]]:
         """Return all figures of a kind with their panels, by FIGURE.PANEL."""
-        figures = {name: figure for name, figure in self.figures.items() if figure.kind == kind}
-        return {
-            f"{name}.{letter}": (figure, panel)
-            for name, figure in figures.items()
-            for letter, panel in figure.panels.items()
-        }
+        figures = [(name, figure) for name, figure in self.figures.items() if figure.kind == kind]
+        return {f"{name}.{key}": (figure, panel) for name, figure in figures for key, panel in figure.panels.items()}
 
 
 def paper_model() -> type[Paper]:
@@ -53,10 +48,7 @@ def _paper_model(kinds: tuple[type, ...]) -> type[Paper]:
     return create_model("Paper", __base__=Paper, __doc__=Paper.__doc__, **fields)
 
 
-def schemas() -> dict[str, dict[str, Any]]:
+def schemas() -> dict[str, dict[str, object]]:
     """Return the JSON schemas of the configuration files, by the name of the schema's file."""
-    return {
-        # An overlay leaves the papers to config.yaml.
-        "config.schema.json": MainConfig.model_json_schema() | {"required": ["scale"]},
-        "paper.schema.json": paper_model().model_json_schema(),
-    }
+    main = MainConfig.model_json_schema() | {"required": ["scale"]}  # an overlay leaves the papers to config.yaml
+    return {"config.schema.json": main, "paper.schema.json": paper_model().model_json_schema()}

@@ -17,8 +17,7 @@ import numpy as np
 
 from rbmbench.io.guard import UnreadableError, most_array_bytes, one_line, regular_file
 
-MOST_RATIO = 64
-"""Times the size of an archive that its arrays may unpack to, if that is more than `most_array_bytes`."""
+MOST_RATIO = 64  # times the size of an archive that its arrays may unpack to, if that is more than `most_array_bytes`
 KINDS = "buifU"
 
 

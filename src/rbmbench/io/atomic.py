@@ -14,8 +14,7 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
-MOST_LINKS = 40
-"""Symbolic links that are followed, as many as the system follows."""
+MOST_LINKS = 40  # symbolic links that are followed, as many as the system follows
 
 
 @contextmanager
@@ -23,38 +22,30 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary name beside ``path``; when the block ends well, rename it to ``path``.
 
     A reader sees the old file or the new one, never a part, also after a loss of power. The folder is made if need be.
-    A symbolic link is followed: what it points to is replaced, and the link stays.
-
-    Raises
-    ------
-    ResultsError
-        If the folder or the file cannot be written, with the free space where the device is full; or if there is
-        something at ``path`` that is no regular file.
+    A symbolic link is followed: its target is replaced, and the link stays. Raises a `ResultsError` if the folder or
+    the file cannot be written, with the free space of a full device, or if ``path`` is no regular file.
     """
     path = writable(path)
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-        os.close(handle)
         temporary = Path(name)
-        yield temporary
-        with temporary.open("rb") as written:  # some file systems, such as NFS, report a full device only here
-            os.fsync(written)
-        # mkstemp makes private files; results are for everyone the folder is for.
-        umask = os.umask(0)
-        os.umask(umask)
-        with suppress(OSError):  # file systems without permissions
-            temporary.chmod(0o666 & ~umask)
-        writable(path)
-        os.replace(temporary, path)
+        try:
+            os.close(handle)
+            yield temporary
+            with temporary.open("rb") as written:  # some file systems, such as NFS, report a full device only here
+                os.fsync(written)
+            # mkstemp makes private files; results are for everyone the folder is for.
+            umask = os.umask(0)
+            os.umask(umask)
+            with suppress(OSError):  # file systems without permissions
+                temporary.chmod(0o666 & ~umask)
+            writable(path)
+            os.replace(temporary, path)
+        finally:  # before free space is measured
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        if temporary is not None:  # before free space is measured
-            temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def write_json(path: str | os.PathLike, values: object) -> None:
@@ -106,10 +97,7 @@ def cannot_write(path: str | os.PathLike, error: OSError) -> ResultsError:
 
 
 def remove_leftovers(path: str | os.PathLike) -> None:
-    """Remove what processes that were killed while they wrote ``path`` have left beside it.
-
-    Only for who knows that nobody else is writing it now, see `rbmbench.io.locks`.
-    """
+    """Remove the temporary files of processes that were killed while they wrote ``path``; call with its lock held."""
     path = Path(path)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.????????{glob.escape(path.suffix)}"):
         remove(leftover)

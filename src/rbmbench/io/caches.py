@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-_temporary: list[TemporaryDirectory] = []
-"""Cache folders that are removed when the process ends."""
+_temporary: list[TemporaryDirectory] = []  # cache folders that are removed when the process ends
 
 
 def user_cache(name: str) -> Path | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all readers share: regular files of bounded size, and errors of one line."""
+"""Base of all readers: regular files of bounded size, and errors of one line."""
 
 import os
 import stat
@@ -9,8 +9,7 @@ from typing import BinaryIO
 
 MOST_CHARACTERS = 500
 BLOCK_BYTES = 2**16
-MOST_BYTES = 2**29
-"""Of a file, or of the arrays or the table that it holds, unless its reader says otherwise."""
+MOST_BYTES = 2**29  # of a file, or of the arrays or the table that it holds, unless its reader says otherwise
 SHARE_OF_MEMORY = 0.25
 """Of the free memory that the rows of a data set or the arrays of an archive may take: readers make copies of them."""
 

@@ -20,16 +20,14 @@
 from dataclasses import dataclass
 
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
-EVALUATION = "evaluation"
-"""Folder in a run's, with the evaluation that `rbmbench fit` makes of it."""
+EVALUATION = "evaluation"  # folder in a run's, with the evaluation that `rbmbench fit` makes of it
 FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "samples": "samples.png"}, "index.html"
-"""What `rbmbench fit` adds to the files of a run."""
+"""Files that `rbmbench fit` adds to those of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 CERTIFICATE, TIMES = "certificate.parquet", "times.parquet"
 
-REFERENCE = "results/reference"
-"""Folder of the kept results of the repository, with a folder for each scale."""
+REFERENCE = "results/reference"  # folder of the kept results of the repository, with a folder for each scale
 KEPT_ARENA = f"{REFERENCE}/desktop"
 
 RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"
@@ -41,15 +39,9 @@ TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex", "json"), ("ipynb", "html"
 
 @dataclass(frozen=True)
 class Layout:
-    """Paths below one folder, which need not exist; ids and keys may be wildcards such as ``{run}``.
+    """Paths below one folder, which need not exist; ids and keys may be wildcards such as ``{run}``."""
 
-    Attributes
-    ----------
-    root : str
-        The folder of a scale, ``results/SCALE``.
-    """
-
-    root: str
+    root: str  # the folder of a scale, results/SCALE
 
     @classmethod
     def of(cls, scale: str) -> "Layout":
@@ -77,14 +69,12 @@ class Layout:
         return f"{self.root}/specs/{key}.json"
 
     def figure(self, key: str, ending: str) -> str:
-        """Return a picture of a figure, or its caption (md)."""
         return f"{self.root}/figures/{key}.{ending}"
 
     def numbers(self, key: str) -> str:
         return f"{self.root}/data/{key}.csv"
 
     def packed_numbers(self, key: str) -> str:
-        """Return the numbers behind a figure as they are kept, compressed."""
         return f"{self.numbers(key)}.gz"
 
     def table(self, key: str, ending: str) -> str:
@@ -111,7 +101,6 @@ class Layout:
 
     @property
     def claims(self) -> str:
-        """The verdicts as a table."""
         return f"{self.root}/claims.csv"
 
     @property

@@ -25,19 +25,18 @@ def locked(path: Path) -> Iterator[None]:
 
     The lock file of a killed process does not count as held. On a file system without locks a `RbmbenchWarning` is
     issued and nothing is held; a lock that only consists of a file would outlive a process killed on another machine.
-
-    Raises
-    ------
-    InUseError
-        If another process holds the lock; the message names the process.
-    ResultsError
-        If the lock file cannot be written, or is no regular file or a link.
+    Raises an `InUseError` that names the holder if it is another process, and a `ResultsError` if the lock file cannot
+    be written, or is no regular file or a link.
     """
     from filelock import FileLock, Timeout
 
     file = path.with_name(f"{path.name}.lock")
     writable(file)
-    _check_own(file)
+    with suppress(OSError):  # nothing is there, or locking raises it
+        status = os.lstat(file)
+        if (is_link := stat.S_ISLNK(status.st_mode)) or status.st_nlink > 1:  # writing to it would destroy another file
+            kind = "is a symbolic link" if is_link else "is a hard link, another name of some file"
+            raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,14 +64,3 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             remove(file)
         lock.release()
-
-
-def _check_own(file: Path) -> None:
-    """Raise a `ResultsError` if the file is a link or has another name: writing to it would destroy another file."""
-    try:
-        status = os.lstat(file)
-    except OSError:  # nothing is there, or locking tells why
-        return
-    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
-        kind = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
-        raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")

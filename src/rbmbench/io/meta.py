@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``meta.json`` may hold, and a mapping of it that names file and key where something is missing."""
+"""Model of ``meta.json``, and a mapping whose errors name the file and the missing key."""
 
 import hashlib
 import json
@@ -114,10 +114,7 @@ def content_checksum(values: dict[str, object]) -> str:
 
 
 def checked_meta(values: object, path: str) -> Meta:
-    """Return the mapping of a ``meta.json``.
-
-    Raises a `ResultsError` if it is none, a value is not allowed, or it has a checksum of another content.
-    """
+    """Return the mapping of a ``meta.json``; `ResultsError` if a value is not allowed, or the checksum is wrong."""
     if not isinstance(values, dict):
         raise ResultsError(f"{path}: holds a {type(values).__name__}, not a mapping")
     try:

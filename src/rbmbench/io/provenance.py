@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a result was made with: machine, versions, commit, memory. Plain data for ``meta.json``."""
+"""Provenance of a result as plain data for ``meta.json``: machine, versions, commit, memory."""
 
 import os
 import platform
@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from rbmbench.base import plugins, sources
 from rbmbench.base.machine import usable_cores, usable_memory
@@ -61,30 +60,27 @@ def versions() -> dict[str, str]:
 def commit() -> str | None:
     """Return the commit that holds this package; None unless its files are part of a repository.
 
-    "+changes" is added if a file of the package differs from the commit, is not in it, or was edited since it was
-    imported. The commit is looked up once, so that a process which asks at its start gets what it runs, whatever is
-    committed later.
+    "+changes" is added if a file of the package differs from the commit, is not in it, or was edited since the import.
+    The commit is looked up once: later commits do not change it.
     """
-    package = sources.PACKAGE
     try:
-        if not _git(package, "ls-files", "--", "__init__.py"):
+        if not _git("ls-files", "--", "__init__.py"):
             return None
-        head = _git(package, "rev-parse", "HEAD")
-        files = (".", ":(exclude)*/__pycache__/*")
-        changes = _git(package, "status", "--porcelain", "--untracked-files=all", "--", *files)
+        head = _git("rev-parse", "HEAD")
+        changes = _git("status", "--porcelain", "--untracked-files=all", "--", ".", ":(exclude)*/__pycache__/*")
     except (OSError, subprocess.SubprocessError):
         return None
     return f"{head}+changes" if changes or sources.are_changed() else head
 
 
-def _git(folder: Path, *command: str) -> str:
+def _git(*command: str) -> str:
     """Return the output of a git command; variables such as GIT_DIR of a hook that runs this do not matter."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return _output("git", "-C", str(folder), *command, env=own)
+    return _output("git", "-C", str(sources.PACKAGE), *command, env=own)
 
 
-def _output(*command: str, **options: Any) -> str:
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, **options).stdout.strip()
+def _output(*command: str, env: dict[str, str] | None = None) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, env=env).stdout.strip()
 
 
 def gpu_names() -> str | None:

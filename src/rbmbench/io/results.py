@@ -34,15 +34,8 @@ COLUMNS = {
     STOPPING_TIMES: {"chain": int, "stopping_time": int},
     CERTIFICATE: {"trial": int, "quantity": str, "step": int, "value": float},
     TIMES: {"algorithm": str, "round": int, "iterations": int, "seconds_per_iteration": float},
-    ISL: {
-        "sampler": str,
-        "setting": int,
-        "trial": int,
-        "samples": int,
-        "validation": float,
-        "test": float,
-        "flip": float,
-    },
+    ISL: {"sampler": str, **dict.fromkeys(("setting", "trial", "samples"), int)}
+    | dict.fromkeys(("validation", "test", "flip"), float),
 }
 """By file: the columns of a table, and the kind of each."""
 IS_KIND = {int: pd.api.types.is_integer_dtype, float: pd.api.types.is_float_dtype, str: pd.api.types.is_string_dtype}
@@ -71,10 +64,10 @@ def check_writable(folder: Location) -> None:
 
 
 def date_back(folder: Location) -> int:
-    """Set all dates below ``folder`` that are in the future to now, and return how many.
+    """Set all dates below ``folder`` that are in the future to now, and return their number.
 
-    A clock was ahead. Snakemake deletes what a job has computed if it is older than what the job has read. Dates that
-    are less than `CLOCK_SECONDS` ahead stay, as those of a file server whose clock is.
+    Snakemake deletes the outputs of a job that are older than its inputs. Dates that are less than `CLOCK_SECONDS`
+    ahead stay: the clock of a file server may be.
     """
     now, ahead = time.time(), {}
     for path in Path(folder).rglob("*"):
@@ -190,12 +183,9 @@ def _sha256(path: Path) -> str:
 
 
 def read_model(folder: Location) -> dict[str, np.ndarray]:
-    """Return the parameters of a run's trained models.
+    """Return the trained models of a run.
 
-    Returns
-    -------
-    dict
-        W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
+    They are W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
     """
     path = Path(folder) / MODEL
     arrays = read_arrays(path, MODEL_ARRAYS)
@@ -204,13 +194,7 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
 
 
 def read_parameters(path: Location) -> dict[str, np.ndarray]:
-    """Return W, b and c of any npz file that holds them, such as ``model.npz`` of a run.
-
-    Returns
-    -------
-    dict
-        W (..., m, n), b (..., m), c (..., n), float32 or float64.
-    """
+    """Return W (..., m, n), b (..., m) and c (..., n), float32 or float64, of any npz file that holds them."""
     arrays = read_arrays(path, ("W", "b", "c"))
     parameters = {name: arrays[name] for name in ("W", "b", "c")}
     _check_parameters(Path(path), parameters, None)
@@ -220,10 +204,7 @@ def read_parameters(path: Location) -> dict[str, np.ndarray]:
 def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     """Return the parameters that a run has kept for a later evaluation.
 
-    Returns
-    -------
-    dict
-        snapshot_iterations (snapshots,), and snapshot_W, snapshot_b, snapshot_c with leading axes (snapshots, trials).
+    They are snapshot_iterations (snapshots,), and snapshot_W, _b and _c with leading axes (snapshots, trials).
     """
     path = Path(folder) / MODEL
     arrays = read_arrays(path, SNAPSHOT_ARRAYS)

@@ -26,10 +26,7 @@ def plain_json(text: str | bytes) -> Any:
 
 @one_line
 def plain_yaml(text: str | bytes) -> Any:
-    """Return the content of a YAML text.
-
-    Errors are as for `plain_json`, also if it has a value that JSON does not have: a date, a set, bytes.
-    """
+    """Return the content of a YAML text; errors are as for `plain_json`, also for a date, a set or bytes."""
     import yaml
 
     try:
@@ -47,11 +44,11 @@ def _bounded(text: str | bytes, most: int) -> str:
 
 def _mapping(pairs: list[tuple[object, object]]) -> dict:
     """Return a mapping; a duplicate key would hide one of its values."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in values if keys.count(key) > 1)
-        raise UnreadableError(f"must have each key once, got {twice!r} twice")
+    keys, values = [key for key, _ in pairs], dict(pairs)
+    if len(values) < len(keys):
+        raise UnreadableError(
+            f"must have each key once, got {next(key for key in keys if keys.count(key) > 1)!r} twice"
+        )
     return values
 
 

@@ -27,8 +27,7 @@ from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work
 from rbmbench.training.checkpoint import Checkpointer, owned
 
-OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")
-"""Keys of ``meta.json`` that are kept of each block."""
+OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")  # keys of ``meta.json`` that are kept of each block
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[..., None]
@@ -42,65 +41,32 @@ class Sizes(NamedTuple):
     m: int = 0
     n: int = 0
     trials: int = 1
-    held_out: Mapping[str, int] = {}
-    """Numbers of validation and test rows, where known."""
-    run: RunSettings | None = None
-    """Settings of the training run whose models are measured."""
+    held_out: Mapping[str, int] = {}  # numbers of validation and test rows, where known
+    run: RunSettings | None = None  # settings of the training run whose models are measured
     expected: Mapping[str, float] = {}
     """Diagnostics that the cost of estimators depends on, such as stopping_time, where known."""
 
 
 @dataclass
 class Task:
-    """One job to compute: settings, input files, and the folder to write.
-
-    Attributes
-    ----------
-    settings : Settings
-    out : Path
-        The folder to write.
-    data : Path, optional
-        File of the data set.
-    model : Path, optional
-        Folder of the training run whose models are measured.
-    needs : sequence of Path
-        Folders of the other jobs that this one reads.
-    checkpoint : Path, optional
-        Checkpoint to resume from, and to write.
-    checkpoint_seconds : float, optional
-        Least time between two checkpoints.
-    threads : int
-    scale : str
-        Name of the scale, for ``meta.json``.
-    backend : str
-        Arrays to compute on: "auto", "numpy" or "cupy".
-    signals : context manager, optional
-        Its value tells the computation to stop, see `rbmbench.base.pace.Stopping`.
-    watch : callable
-        Returns the context of a computation by its name: the callback that shows its progress.
-    run_id : str, optional
-        Id of a training run; by default the name of the folder.
-    block : (int, int), optional
-        First one and number of the parts that are computed, see `JobKind.parts`; by default all.
-    code : str
-        Fingerprint of the code, which a kind takes before its computation begins.
-    """
+    """One job to compute: settings, input files, and the folder to write."""
 
     settings: Any
-    out: Path
-    data: Path | None = None
-    model: Path | None = None
-    needs: tuple[Path, ...] = ()
-    checkpoint: Path | None = None
-    checkpoint_seconds: float | None = None
+    out: Path  # folder to write
+    data: Path | None = None  # file of the data set
+    model: Path | None = None  # folder of the training run whose models are measured
+    needs: tuple[Path, ...] = ()  # folders of the other jobs that this one reads
+    checkpoint: Path | None = None  # to resume from, and to write
+    checkpoint_seconds: float | None = None  # least time between two checkpoints
     threads: int = 1
-    scale: str = "none"
-    backend: str = "auto"
-    signals: Any = None
+    scale: str = "none"  # name, for meta.json
+    backend: str = "auto"  # arrays to compute on: "auto", "numpy" or "cupy"
+    signals: Any = None  # context manager whose value stops the computation, see `rbmbench.base.pace.Stopping`
     watch: Watch = field(default=lambda name: nullcontext(lambda *_: None))
-    run_id: str | None = None
-    block: tuple[int, int] | None = None
-    code: str = ""
+    """Returns the context of a computation by its name: the callback that shows its progress."""
+    run_id: str | None = None  # id of a training run; by default the name of the folder
+    block: tuple[int, int] | None = None  # first and number of the parts, see `JobKind.parts`; by default all
+    code: str = ""  # fingerprint, which a kind takes before its computation begins
 
     @property
     def chosen(self) -> slice:
@@ -156,35 +122,15 @@ class Task:
 
 
 class JobKind:
-    """Base class of the kinds of jobs; a kind is named after its module, and so is its subcommand.
+    """Base class of the kinds of jobs; a kind is named after its module, and so is its subcommand."""
 
-    Attributes
-    ----------
-    Settings : type
-        The settings of a job, a subclass of `rbmbench.base.settings.Settings`.
-    folder : str
-        Folder of the jobs in the results of a scale.
-    files : tuple of str
-        Files of a job besides ``meta.json``.
-    rule : str
-        Name of the rule of the workflow.
-    infix : str
-        Word in the ids of jobs, NAME-INFIX-DIGEST; empty for training runs.
-    title : str
-        Noun of a job, such as "certificate".
-    inputs : tuple of str
-        Attributes of `Task` that must be given: "data", "model" (the folder of a training run).
-    takes_gpu : bool
-        Whether arrays of a GPU are computed on.
-    """
-
-    Settings: type[Settings]
-    folder: str
-    files: tuple[str, ...]
-    rule: str
-    infix: str
-    title: str
-    inputs: tuple[str, ...] = ("data", "model")
+    Settings: type[Settings]  # of a job
+    folder: str  # of the jobs in the results of a scale
+    files: tuple[str, ...]  # of a job besides meta.json
+    rule: str  # name of the rule of the workflow
+    infix: str  # word in the ids of jobs, NAME-INFIX-DIGEST; empty for training runs
+    title: str  # noun of a job, such as "certificate"
+    inputs: tuple[str, ...] = ("data", "model")  # attributes of `Task` that must be given
     takes_gpu = False
 
     @property
@@ -235,18 +181,12 @@ class Results(NamedTuple):
 
 
 class Measurement(JobKind):
-    """Base class of the kinds of jobs that measure the models of a training run, or random ones.
-
-    Attributes
-    ----------
-    model_axes : mapping of str to int
-        Axes of the models in arrays, by their names; other arrays describe the first model alone.
-    alternates : bool
-        Whether a row of a table is followed by that of the next model; else by the next row of the same model.
-    """
+    """Base class of the kinds of jobs that measure the models of a training run, or random ones."""
 
     model_axes: Mapping[str, int] = MappingProxyType({})
+    """Axes of the models in arrays, by their names; other arrays describe the first model alone."""
     alternates = False
+    """Whether a row of a table is followed by that of the next model; else by the next row of the same model."""
 
     def parts(self, settings, sizes):
         """See `JobKind`. By default each trial is a part."""

@@ -7,8 +7,7 @@ from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.work import Counts
 from rbmbench.training.loop import boundaries
 
-MANY = 500
-"""Rows of products over all rows of a data set, or over successive samples."""
+MANY = 500  # rows of products over all rows of a data set, or over successive samples
 
 
 def measuring(counts: Counts) -> dict[str, Counts]:

@@ -24,8 +24,7 @@ from rbmbench.training.evaluation import in_order
 from rbmbench.training.snapshots import annealed_curve
 
 SPENT = "annealing_seconds", "annealing_cpu_seconds"
-TEMPERED_ROWS = 320
-"""Chains of a model, about."""
+TEMPERED_ROWS = 320  # chains of a model, about
 
 
 @REGISTRY.register
@@ -50,8 +49,8 @@ class EvaluateJob(JobKind):
         if count >= each:
             chosen_snapshots = slice(None)
         snapshots = {
-            name: part[chosen_snapshots] if part.ndim == 1 else part[chosen_snapshots, chosen_trials]
-            for name, part in snapshots.items()
+            name: array[chosen_snapshots] if array.ndim == 1 else array[chosen_snapshots, chosen_trials]
+            for name, array in snapshots.items()
         }
         # Two matrix products per step, for all trials of a snapshot.
         models = snapshots["snapshot_W"]
@@ -108,6 +107,6 @@ class EvaluateJob(JobKind):
 
     def probe(self, settings, visible, hidden, precision):
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
-        kept = {f"snapshot_{name}": part[None] for name, part in rbm.parameters._asdict().items()}
+        kept = {f"snapshot_{name}": array[None] for name, array in rbm.parameters._asdict().items()}
         kept["snapshot_iterations"] = np.array([1])
         return probes.by_column(annealed_curve(kept, rows, settings, {"test": rows[: probes.UNSEEN]}), "metric")

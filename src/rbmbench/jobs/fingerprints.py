@@ -36,8 +36,7 @@ UNKNOWN = "unknown"
 COMPUTING = ("base", "estimators", "jobs", "kernels", "likelihood", "measurements", "model", "samplers")
 COMPUTING += ("training", "updates")
 """The packages whose code decides what jobs compute, apart from data sets."""
-MOST_KEPT = 20
-"""States of the sources whose fingerprints are kept."""
+MOST_KEPT = 20  # states of the sources whose fingerprints are kept
 WITHOUT_ROWS = ("_dataset", "_downloads", "_http", "_recipe")
 """Modules of data sets on which rows do not depend: files are checked by their sha256, rows by what they hold."""
 LAYOUT = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}
@@ -46,17 +45,9 @@ LAYOUT = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}
 def fingerprint(settings: Settings, visible: int | None = None, working: Callable[[], None] | None = None) -> str:
     """Return the fingerprint of the code of a job with these settings: 10 hexadecimal digits.
 
-    It is "unknown" for what cannot be probed, for example because a part refuses small numbers as options.
-
-    Parameters
-    ----------
-    settings : Settings
-        `RunSettings`, or the settings of another job.
-    visible : int, optional
-        Visible units of a training run.
-    working : callable, optional
-        Called before a fingerprint is computed: this takes a fraction of a second, or a minute if kernels have to be
-        compiled.
+    It is "unknown" if the job cannot be probed, for example because a part refuses small numbers as options.
+    ``visible`` is the number of visible units of a training run. ``working`` is called before a fingerprint is
+    computed, which takes a fraction of a second, or a minute if kernels have to be compiled.
     """
     kind = kind_of(settings)
     small = probes.reduced(kind, settings)
@@ -78,13 +69,11 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
 
 
 def probe_ahead(jobs: Sequence[tuple[Settings, int | None]]) -> None:
-    """Compute the fingerprints of jobs, given as for `fingerprint`, in a process beside this one, the last one first.
+    """Compute the fingerprints of jobs, given as for `fingerprint`, in a daemon process, the last one first.
 
-    Who asks for them from the first one on finds the others done. What takes long is to compile the kernels, and both
-    processes use what either has compiled. The other one ends with this process, if not before.
+    The caller computes them from the first one on. Most of the time is compilation of kernels, which both share.
     """
-    other = get_context("fork").Process(target=_probe, args=(jobs[::-1],), daemon=True)
-    other.start()
+    get_context("fork").Process(target=_probe, args=(jobs[::-1],), daemon=True).start()
 
 
 def _probe(jobs: Iterable[tuple[Settings, int | None]]) -> None:
@@ -116,23 +105,17 @@ def _recipe(name: str) -> set[str]:
 
 def _of_plugins(settings: Settings) -> list[str]:
     registries = estimators.REGISTRY, updates.REGISTRY, samplers.REGISTRY
-    checksums = []
-    for name in _names(settings.model_dump(mode="json")):
-        for registry in registries:
-            if registry.is_foreign(name):
-                checksums.append(plugins.plugin_of(registry.get(name).__module__).sha256)
-    return sorted(set(checksums))
+    names = list(_names(settings.model_dump(mode="json")))
+    foreign = [registry.get(name) for registry in registries for name in names if registry.is_foreign(name)]
+    return sorted({plugins.plugin_of(maker.__module__).sha256 for maker in foreign})
 
 
 def _names(values: object) -> Iterator[str]:
     """Yield all values of keys "name" in plain data."""
-    if isinstance(values, dict):
-        if isinstance(values.get("name"), str):
-            yield values["name"]
-        values = list(values.values())
-    if isinstance(values, list):
-        for value in values:
-            yield from _names(value)
+    if isinstance(values, dict) and isinstance(values.get("name"), str):
+        yield values["name"]
+    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        yield from _names(value)
 
 
 def _codes(path: str, seen: set[str]) -> set[str]:
@@ -194,10 +177,7 @@ def bare(source: str) -> str:
 
 @cache
 def _file() -> Path | None:
-    """Return the file of the fingerprints for these sources and for kernels that are compiled, or not.
-
-    None without a home for caches.
-    """
+    """Return the file of the fingerprints for these sources, with Numba or without; None without a cache folder."""
     folder = user_cache("fingerprints")
     key = hashlib.sha256(f"numba {is_installed('numba')} {sources.digest(*COMPUTING)}".encode()).hexdigest()[:16]
     return folder and folder / f"{key}.json"
@@ -205,7 +185,7 @@ def _file() -> Path | None:
 
 @cache
 def _known() -> dict[str, str]:
-    return dict(_kept())
+    return _kept()
 
 
 def _kept() -> dict[str, str]:
@@ -217,10 +197,7 @@ def _kept() -> dict[str, str]:
 
 
 def _keep(known: dict[str, str]) -> None:
-    """Write the known fingerprints, with those that other processes have written; remove those of old sources.
-
-    If sources were edited, nothing is written: what was computed may be of old and new ones.
-    """
+    """Write the known fingerprints and those of other processes, unless sources were edited; remove old files."""
     with suppress(RbmbenchError, OSError):
         if (file := _file()) and not sources.are_changed():
             write_json(file, _kept() | known)

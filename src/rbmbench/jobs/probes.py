@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probes: jobs in miniature, of which the results tell whether two versions of the code compute the same.
+"""Probes: jobs in miniature, whose results are equal for versions of the code that compute the same.
 
 A probe has the options of its job, with small numbers: few units, iterations, chains and samples. What it computes is
 described by some numbers that are the same on every machine: in float64, by the reference kernels, rounded to 6 digits.
@@ -29,10 +29,8 @@ VISIBLE, HIDDEN, MANY_HIDDEN = 83, 11, 29
 FEW = 7, 5  # for estimators that take small models only
 ROWS, BATCH, UNSEEN, TRIALS = 97, 30, 13, 2  # a batch that small numbers divide
 DIGITS, COARSE_DIGITS = 6, 2
-AGREES = 1e-3
-"""Difference between kernels in float32; one unit that is sampled otherwise makes a greater one."""
-SEEDS = 1, 2
-"""Rounding decides about one sampled unit in ten million: with one of the seeds, but hardly ever with both."""
+AGREES = 1e-3  # difference between kernels in float32; one unit that is sampled otherwise makes a greater one
+SEEDS = 1, 2  # rounding decides about one sampled unit in ten million: with one of the seeds, but hardly ever with both
 
 Arrays = dict[str, np.ndarray]
 
@@ -103,8 +101,7 @@ def _disagreements(probe: Callable[[int, str], Arrays], precision: str) -> Itera
 def _described(arrays: Arrays, digits: int) -> dict[str, list]:
     """Return the shape of each array and a weighted sum of its entries as a whole number, in units of a last digit.
 
-    Numbers of few binary or decimal digits are common. The limits between whole numbers avoid them, so that rounding
-    errors do not decide.
+    Limits between whole numbers avoid numbers of few digits, which are common, so that rounding errors do not decide.
     """
     described = {}
     for name, array in arrays.items():

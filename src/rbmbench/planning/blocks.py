@@ -15,26 +15,20 @@ from rbmbench.io.layout import BLOCKS
 from rbmbench.jobs import of_name
 from rbmbench.planning.jobs import Job, Plan, digest_of
 
-LITTLE_SECONDS = 300.0
-"""Processor seconds up to which a job is one block: small models share calls."""
-MOST_SECONDS = 3600.0
-"""Processor seconds of a block of several trials."""
-PART_SECONDS = 900.0
-"""Processor seconds of a block of several parts of a trial that takes more than `MOST_SECONDS`."""
+LITTLE_SECONDS = 300.0  # processor seconds up to which a job is one block: small models share calls
+MOST_SECONDS = 3600.0  # processor seconds of a block of several trials
+PART_SECONDS = 900.0  # processor seconds of a block of several parts of a trial that takes more than `MOST_SECONDS`
 
 
 class Block(NamedTuple):
     """Consecutive parts of a job, see `rbmbench.jobs.JobKind.parts`: whole trials, or parts of one trial."""
 
     job: Job
-    folder: str
-    """Folder of the blocks of this kind of job in the results of a scale."""
+    folder: str  # folder of the blocks of this kind of job in the results of a scale
     id: str
-    first: int
-    """First part, counted trial by trial from the first trial of the job."""
+    first: int  # first part, counted trial by trial from the first trial of the job
     count: int
-    share: float
-    """Share of the parts of the job."""
+    share: float  # share of the parts of the job
     title: str
 
 
@@ -47,19 +41,11 @@ def blocks_of(plan: Plan, job: Job) -> list[Block]:
     cuts = _cuts(trials, each, seconds / trials)
     if len(cuts) == 2:
         return []
-    folder, name = f"{BLOCKS}/{kind.folder}", _name(plan, job)
-    return [
-        Block(
-            job,
-            folder,
-            f"{name}/{first}-{stop - first}",
-            first,
-            stop - first,
-            (stop - first) / (trials * each),
-            f"part {number} of {len(cuts) - 1}",
-        )
-        for number, (first, stop) in enumerate(pairwise(cuts), 1)
-    ]
+    folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []
+    for number, (first, stop) in enumerate(pairwise(cuts), 1):
+        count, title = stop - first, f"part {number} of {len(cuts) - 1}"
+        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / (trials * each), title))
+    return blocks
 
 
 def _cuts(trials: int, each: int, seconds: float) -> list[int]:

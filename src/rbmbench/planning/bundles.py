@@ -14,10 +14,8 @@ from rbmbench.model.work import SECONDS
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.jobs import Job, Plan
 
-SHORT_SECONDS = 5.0
-"""Processor seconds of a short job, the start of its process included."""
-MOST_JOBS = 12
-"""Jobs of a bundle: with more, fewer cores are used."""
+SHORT_SECONDS = 5.0  # processor seconds of a short job, the start of its process included
+MOST_JOBS = 12  # jobs of a bundle: with more, fewer cores are used
 MOST_CHARACTERS = 4000
 """Characters of the settings of a short job: the commands of a bundle are one argument of a shell."""
 
@@ -27,8 +25,7 @@ class Bundle(NamedTuple):
 
     id: str
     jobs: tuple[Job, ...]
-    seconds: float
-    """Processor seconds by default costs; the process starts once."""
+    seconds: float  # of a processor by default costs; the process starts once
 
     @property
     def title(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a figure or a table shows, as plain data: ``figures/KEY.json`` and ``tables/KEY.json``.
+"""Contents of a figure or a table as plain data: ``figures/KEY.json`` and ``tables/KEY.json``.
 
 A spec computes it from results. Pictures are drawn from these files, and the page reads them and nothing else of a
 figure, so that a figure of any kind is interactive there.
@@ -178,7 +178,7 @@ class Image(Settings):
 
 
 class Shown(Settings):
-    """What figures and tables have in common."""
+    """Common part of figures and tables."""
 
     version: Literal[2] = VERSION
     key: str = ""
@@ -190,7 +190,7 @@ class Shown(Settings):
 
 
 class Chart(Shown):
-    """What a figure shows."""
+    """Contents of a figure."""
 
     heading: Words = Field(default=(), description="lines above all panels in pictures; empty: title and differences")
     caption: str = ""
@@ -215,7 +215,7 @@ class TablePart(Settings):
 
 
 class Table(Shown):
-    """What a table shows."""
+    """Contents of a table."""
 
     heading: str = ""
     parts: tuple[TablePart, ...] = ()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rbmbench.planning.runs import Planner
 
 PREFIXES = {AnnealingSettings: "annealing.", EstimateSettings: "estimate.", GroundTruthSettings: "ground_truth."}
-"""What begins the names of settings of measurements, which would be taken for those of training."""
+"""Prefixes of the settings of measurements, which have names of settings of training."""
 REGISTRIES = {
     "data": datasets.REGISTRY,
     "estimator": estimators.REGISTRY,
@@ -91,18 +91,9 @@ class Difference(Settings):
 def differences(
     item: Any, output: Output, planner: Planner, published: tuple[Any, Output, Planner] | None
 ) -> tuple[Difference, ...]:
-    """Return all differences of a figure or table from the published one.
+    """Return all differences of a figure or table, given its configuration, from the published one.
 
-    Parameters
-    ----------
-    item : Kind
-        Its configuration.
-    output : Output
-        What was planned for it.
-    planner : Planner
-        The planner of the scale.
-    published : tuple, optional
-        The same three with the published settings; None: the paper has no such figure or table.
+    ``published`` has the same three with the published settings; None: the paper has no such figure or table.
     """
     if published is None:
         return (Difference(setting="table" if item.IS_TABLE else "figure", value=item.title, kind="setting"),)
@@ -111,9 +102,9 @@ def differences(
     labels = {name: entry.label for paper in papers for name, entry in (paper.algorithms | paper.samplers).items()}
     result = []
     for words in dict.fromkeys((*item_of_paper.parts, *item.parts)):
-        if (words in item.parts) != (words in item_of_paper.parts):
-            what, name = words.split(" ", 1)
-            result.append(_part(words in item.parts, name, panel=name, setting=what))
+        if (is_new := words in item.parts) != (words in item_of_paper.parts):
+            setting, name = words.split(" ", 1)
+            result.append(_part(is_new, name, panel=name, setting=setting))
     for panel, values in output.settings.items():
         if panel in published_output.settings:
             result += _changes(values, published_output.settings[panel], panel)
@@ -129,18 +120,18 @@ def _part(is_new: bool, words: str, **named: str) -> Difference:
     return Difference(**named, **kind)
 
 
-Settled = dict[str, dict[str, dict[str, Any]]]
-"""Settings by their name; by algorithm, and by what else tells apart its jobs."""
+Settled = dict[str, dict[str, dict[str, object]]]
+"""Settings by their name, by algorithm, and by further labels of its jobs."""
 
 
 def _parts(output: Output, planner: Planner) -> dict[str, Settled]:
-    """Return all settings of what is shown, by panel."""
+    """Return all settings of a figure or table, by panel."""
     parts, plan, shared = output.parts, planner.plan, planner.shared
     if not parts:  # a kind of a plug-in that only gives the ids of its jobs
         parts = {("", "", str(place)): (plan.jobs[name],) for place, name in enumerate(plan.needed(output))}
     result: dict[str, Settled] = {}
     for (panel, algorithm, *others), jobs_of_part in parts.items():
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         for job in jobs_of_part:
             if (job.id, algorithm) not in shared:  # an arena shows its jobs in several figures
                 shared[job.id, algorithm] = dict(settings_of(job, algorithm))
@@ -194,7 +185,7 @@ def _kind(name: str, value: Any, published: Any, stand_in: bool) -> str:
     return "budget" if name in BUDGETS and not (name in ENDS and value > (published or 0)) else "setting"
 
 
-def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
+def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, object]]:
     """Yield all compared settings of a job with their names; of settings by algorithm those of one."""
     prefix = PREFIXES.get(type(job.settings), "")
     for name in type(job.settings).model_fields:
@@ -210,7 +201,7 @@ def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
             yield from _walked(prefix + name, value[algorithm] if named else value)
 
 
-def _walked(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _walked(name: str, value: object) -> Iterator[tuple[str, object]]:
     """Yield a setting, and those that it is made of."""
     if isinstance(value, Choice):
         yield name, value.name

@@ -17,51 +17,30 @@ from rbmbench.planning.specs import Shown
 
 @dataclass(frozen=True)
 class Job:
-    """A computation that is made once, whatever figures and tables show of it.
-
-    Attributes
-    ----------
-    id : str
-    kind : str
-        Name of the kind of job, see `rbmbench.jobs`.
-    settings : Settings
-        Settings of the kind.
-    data : str
-        Key of the data set; empty where none is read.
-    run : str
-        Id of the training run whose models are measured; empty for the run itself.
-    needs : tuple of str
-        Ids of other jobs whose results are read.
-    title : str
-        Algorithm, data and sizes, for people.
-    """
+    """A computation that is made once, whatever figures and tables show of it."""
 
     id: str
-    kind: str
-    settings: Any
-    data: str = ""
-    run: str = ""
-    needs: tuple[str, ...] = ()
-    title: str = ""
+    kind: str  # name, see `rbmbench.jobs`
+    settings: Any  # of the kind
+    data: str = ""  # key of the data set; empty where none is read
+    run: str = ""  # id of the training run whose models are measured; empty for the run itself
+    needs: tuple[str, ...] = ()  # ids of other jobs whose results are read
+    title: str = ""  # algorithm, data and sizes
 
 
 @dataclass(frozen=True)
 class Output:
     """A figure or a table: its spec, and the ids of the jobs that it shows.
 
-    Attributes
-    ----------
-    parts : mapping
-        The jobs behind what it shows: by panel and algorithm, and by what else tells them apart, such as the rate. They
-        are compared with the published ones; left out, all jobs are compared in their order.
-    settings : mapping
-        By panel ("" for all): what numbers depend on beside the settings of jobs.
+    ``parts`` has the jobs by panel, algorithm and further labels such as the rate, for the comparison with the
+    published ones; by default all jobs are compared in their order. ``settings`` has, by panel ("" for all), the
+    numbers that results depend on beside the settings of jobs.
     """
 
     spec: Shown
     jobs: tuple[str, ...] = ()
     parts: Mapping[tuple[str, ...], tuple[Job, ...]] = field(default_factory=dict)
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass
@@ -149,18 +128,14 @@ class Plan:
                 raise SettingsError(unknown_name("target", target, known))
             keys.update(known[target])
         kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
-        parts = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
-        return replace(
-            self, **{name: {id: entries[id] for id in entries if id in kept} for name, entries in parts.items()}
-        )
-
-
-DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
+        fields = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
+        chosen = {field: {id: entries[id] for id in entries if id in kept} for field, entries in fields.items()}
+        return replace(self, **chosen)
 
 
 def data_name(name: str) -> str:
-    """Return the name of a data set for people: "MNIST" for "mnist"; other names as they are."""
-    return DATA_TITLES.get(name, name)
+    """Return the title of a data set: "MNIST" for "mnist"; other names as they are."""
+    return {"mnist": "MNIST", "letters": "Letters"}.get(name, name)
 
 
 def title_of_data(entry: DataEntry) -> str:
@@ -170,7 +145,7 @@ def title_of_data(entry: DataEntry) -> str:
 
 def derived_seed(seed: int, *purpose: object) -> int:
     """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
-    text = "/".join(str(word) for word in (seed, *purpose))
+    text = "/".join(map(str, (seed, *purpose)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 

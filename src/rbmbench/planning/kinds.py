@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a kind of figure or table offers; `rbmbench.kinds` has one file for each.
+"""Interface of the kinds of figures and tables; `rbmbench.kinds` has one file for each.
 
 A kind has two models. The `Kind` is what ``config/papers/KEY.yaml`` says of one figure or table: it refuses what cannot
 be run, and plans jobs. The spec (`rbmbench.planning.specs.Shown`) is what is shown, with the folders of the results: it
@@ -8,7 +8,7 @@ estimators are: nothing below `rbmbench.kinds` imports one.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -32,11 +32,10 @@ class Kind(Settings):
     )
 
     IS_TABLE: ClassVar[bool] = False
-    SPEC: ClassVar[type[Shown]]
-    """The model of the spec."""
+    SPEC: ClassVar[type[Shown]]  # the model of the spec
 
     @property
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Mapping[str, object]:
         """Its panels, contests or rows, by name in words: "panel a", "row mnist_16"."""
         parts = {what: getattr(self, f"{what}s", {}) for what in ("panel", "contest", "row")}
         return {f"{what} {name}": value for what, of_kind in parts.items() for name, value in of_kind.items()}

@@ -8,26 +8,29 @@ once.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.loading import Configuration
-from rbmbench.config.paper import Paper
 from rbmbench.planning.differences import differences
 from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 
-MOST_BYTES = 100_000
-"""Bytes of the settings of a job, which are one argument of its command: a system allows 128 kB."""
+MOST_BYTES = 100_000  # bytes of the settings of a job, which are one argument of its command: a system allows 128 kB
 
 
 def plan(configuration: Configuration) -> Plan:
     """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
-        _add_data(result, paper)
+        for name, entry in paper.data.items():  # which names a file
+            known = result.data.setdefault(name, entry)
+            if (known.name, known.options) != (entry.name, entry.options):
+                raise SettingsError(
+                    f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
+                    f"another paper means {known.name} {known.options} by this key: give one of them another key"
+                )
         planner = Planner(result, paper)
         published = Planner(Plan("", ()), configuration.published[paper.key])
         printed = configuration.published_tables[paper.key]
@@ -45,7 +48,7 @@ def plan(configuration: Configuration) -> Plan:
 
 
 def _planned(
-    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, Any] | None = None
+    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, object] | None = None
 ) -> Output:
     """Return the output of a figure or table; its spec says how it differs from the published one."""
     key = f"{planner.paper.key}_{name}"
@@ -58,14 +61,3 @@ def _planned(
     values = output.spec.model_dump(mode="json") | {"differences": different} | (printed or {})
     where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
     return replace(output, spec=parse(type(output.spec), values, where))
-
-
-def _add_data(result: Plan, paper: Paper) -> None:
-    """Add a paper's data sets; one key must mean one data set, for it names the file."""
-    for name, entry in paper.data.items():
-        known = result.data.setdefault(name, entry)
-        if (known.name, known.options) != (entry.name, entry.options):
-            raise SettingsError(
-                f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
-                f"another paper means {known.name} {known.options} by this key: give one of them another key"
-            )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kinds of figures and tables share when they plan: runs and evaluations, and what specs say of them."""
+"""Planning that kinds of figures and tables share: runs and evaluations, and their part of specs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,8 +21,7 @@ from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
 
-SHOWN = {"label", "color", "dash"}
-"""What figures take from the line of an algorithm or a sampler."""
+SHOWN = {"label", "color", "dash"}  # keys of an algorithm or a sampler that figures use
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,9 @@ class Planner:
     """Adds jobs of one paper to a plan."""
 
     plan: Plan
-    paper: Paper
-    """The paper as it is run at this scale, or with its published settings."""
+    paper: Paper  # the paper as it is run at this scale, or with its published settings
     shared: dict[Any, Any] = field(default_factory=dict)
-    """What figures share: contests by the identity of their figure, compared settings by job and algorithm."""
+    """Shared by figures: contests by the identity of their figure, compared settings by job and algorithm."""
 
     def heading(self, key: str, what: Any) -> dict[str, object]:
         """Return what the specs of figures and tables have in common."""
@@ -52,10 +50,9 @@ class Planner:
         entry, defaults, recipe = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
         shared += ("validation_likelihood", "test_likelihood")
-        of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
+        names = (*shared, "products", "evaluate_at_products")
+        of_panel = {name: value for name in names if (value := getattr(panel, name)) is not None}
         of_panel |= {"initial": recipe.initial} if recipe.initial else {}
-        budget = ("products", "evaluate_at_products")
-        of_panel |= {name: value for name in budget if (value := getattr(panel, name)) is not None}
         return RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
@@ -103,8 +100,7 @@ class Planner:
     def evaluation(self, panel: Panel, run: Job) -> Job | None:
         """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
 
-        All runs of a panel have one seed: errors of annealing are then alike for like models, and differences are known
-        better.
+        All runs of a panel have one seed: like models then have like errors of annealing.
         """
         if is_enumerable(self.paper.data[panel.data].visible, panel.hidden):
             return None

@@ -28,10 +28,8 @@ from rbmbench.planning.differences import Difference
 if TYPE_CHECKING:
     import pandas as pd
 
-
 KEY_WITHIN_PAPER = re.compile(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$")
-PLACES = ("folder", "model", "data_file")
-"""Keys of a spec that name a folder or a file of results."""
+PLACES = ("folder", "model", "data_file")  # keys of a spec that name a folder or a file of results
 
 
 class Spec(Settings):
@@ -41,7 +39,7 @@ class Spec(Settings):
 
 
 class Curve(Spec):
-    """What is drawn as a curve, and how where that does not follow from its key."""
+    """Base of curves, with a colour and a dash pattern if these do not follow from its key."""
 
     color: str | None = None
     dash: str | None = None
@@ -62,7 +60,7 @@ class Folder(Spec):
 
 
 class Trained(Spec):
-    """What runs were trained with."""
+    """Settings of training that runs share."""
 
     data: str
     hidden: int
@@ -73,48 +71,27 @@ class Trained(Spec):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a source is drawn: the key of its figure, its panel, and its curve there.
-
-    ``metric`` is that of the curve, "" where it has one only. ``unit`` of the horizontal axis is in the unit of the
-    source. Where its own numbers are not drawn, but others of the same curve, ``is_exact`` is false.
-    """
+    """Where a source is drawn: the key of its figure, its panel, and its curve there."""
 
     figure: str
     panel: str
     curve: str
-    metric: str = ""
-    unit: float = 1.0
-    is_exact: bool = True
+    metric: str = ""  # of the curve; empty where it has one only
+    unit: float = 1.0  # of the horizontal axis, in that of the source
+    is_exact: bool = True  # false if other numbers of the same curve are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What claims are measured on: a curve, an entry of a table, or a whole table.
-
-    Attributes
-    ----------
-    label : str
-    frame : DataFrame
-        Its numbers.
-    budget : mapping
-        What was run, by name, such as iterations.
-    differences : tuple of Difference
-        How that differs from the paper's.
-    stand_in : str
-        What the data stand in for, "" for the real ones.
-    dropped : tuple of str
-        What is left out, in words.
-    place : Place or None
-        Where it is drawn; None for what is in no chart.
-    """
+    """The numbers that a claim is measured on: those of a curve, of an entry of a table, or of a whole table."""
 
     label: str
     frame: pd.DataFrame
-    budget: Mapping[str, float | None]
-    differences: tuple[Difference, ...] = ()
-    stand_in: str = ""
-    dropped: tuple[str, ...] = ()
-    place: Place | None = None
+    budget: Mapping[str, float | None]  # by name, such as iterations
+    differences: tuple[Difference, ...] = ()  # from the published settings
+    stand_in: str = ""  # name of the data that the data stand in for; empty for the real ones
+    dropped: tuple[str, ...] = ()  # parts that are left out, in words
+    place: Place | None = None  # None: in no chart
 
 
 class Shown(Spec):
@@ -128,8 +105,7 @@ class Shown(Spec):
     reading: str | None = Field(default=None, description="another reading of the paper, in words")
     differences: tuple[Difference, ...] = Field(default=(), description="how it differs from the published one")
 
-    NAMES: ClassVar[str] = ""
-    """Form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM."""
+    NAMES: ClassVar[str] = ""  # form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM
 
     @property
     def name(self) -> str:
@@ -138,12 +114,12 @@ class Shown(Spec):
 
     @property
     def which(self) -> str:
-        """What it is, in words: "Figure 1 of popcd, paper scale, without panel a"."""
+        """Its name in words: "Figure 1 of popcd, paper scale, without panel a"."""
         return f"{self.origin}, {self.scale} scale{self.lacks}"
 
     @property
     def origin(self) -> str:
-        """What it is of: "Figure 1 of popcd", or a variant of that where a setting differs from the published one."""
+        """Its origin: "Figure 1 of popcd", or a variant of that where a setting differs from the published one."""
         return f"{'Variant of ' * bool(self.changed)}{self.number} of {self.paper}"
 
     @property
@@ -179,7 +155,7 @@ class Shown(Spec):
 
     @property
     def number(self) -> str:
-        """The paper's own name of it; see `number_of`."""
+        """See `number_of`."""
         return number_of(self.key)
 
     def sources(self) -> Mapping[str, Sequence[str]]:
@@ -191,7 +167,7 @@ class Shown(Spec):
         return [f"{folder}/{name}" for folder, names in self.sources().items() for name in names]
 
     def folders(self) -> list[str]:
-        """Return the folders of all results that it rests on, each once."""
+        """Return the folders of all results behind it, each once."""
         return [folder for folder, names in self.sources().items() if META in names]
 
     def read(self) -> object:
@@ -203,16 +179,10 @@ class Shown(Spec):
         raise NotImplementedError
 
     def evidence(self, results: object, name: str, **options: object) -> Source | None:
-        """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
+        """Return the `Source` of one of its curves, rows or times, or an object with its attributes; None without one.
 
-        Parameters
-        ----------
-        results
-            What `read` returns.
-        name : str
-            Without the name of the figure or table: "a.cd_1" for ``fig1.a.cd_1``.
-        **options
-            What else the kind takes, such as the metric of a curve.
+        ``results`` are those that `read` returns. ``name`` lacks that of the figure or table: "a.cd_1" for
+        ``fig1.a.cd_1``. ``options`` are those of the kind, such as the metric of a curve.
         """
         return None
 
@@ -286,8 +256,8 @@ def read_spec(path: str | PathLike) -> Any:
 
 def rooted(values: object, path: Path) -> object:
     """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
-    where = path.resolve()
-    root = where.parents[min(3, len(where.parents) - 1)]
+    folders = path.resolve().parents
+    root = folders[min(3, len(folders) - 1)]
     return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
 
 

@@ -104,10 +104,7 @@ def test_what_is_loaded_is_not_loaded_again(folder):
         ("x = (\n", "cannot be imported (SyntaxError: '(' was never closed"),
         ("raise SystemExit(3)\n", "cannot be imported (SystemExit: 3, in line 1 of own.py)"),
         ("x = 1\n", "registers nothing; allowed: a Python file that registers a part by @REGISTRY.register"),
-        (
-            ESTIMATOR + ESTIMATOR.replace("Mine", "Other"),
-            "registers the estimator 'own', which is in ",
-        ),
+        (ESTIMATOR + ESTIMATOR.replace("Mine", "Other"), "registers the estimator 'own', which is in "),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, found):

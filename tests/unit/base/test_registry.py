@@ -102,7 +102,3 @@ def test_options_given_are_not_changed(registry):
     options = {"size": 2}
     registry.create("apple", options)
     assert options == {"size": 2}
-
-
-def test_a_registry_stands_for_a_package():
-    assert "sgd" in Registry("rbmbench.updates", "update rule").names()

@@ -10,7 +10,6 @@ from core_helpers import binary_data
 from own_data import refused
 
 import rbmbench
-from rbmbench.base.errors import StoppedError
 from rbmbench.cli import fitting, main
 from rbmbench.io import results
 from rbmbench.training import trainer
@@ -86,7 +85,7 @@ def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
     assert "log_partition_error" not in set(rbmbench.load_run(tmp_path / "run").curve["metric"])
 
 
-def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypatch):
+def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypatch, capsys):
     options = "--iterations", 41, "--checkpoint", tmp_path / "c.npz", "--checkpoint-seconds", 0, "--batch", 3
     assert fit(own, tmp_path / "whole", *options) == 0
 
@@ -102,6 +101,7 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
         stopped.setattr(trainer, "run", lambda *parts, **given: run(*parts, **given | {"stopping": Stop()}))
         stopped.setattr(trainer.Loop, "_train_until", _by_steps(trainer.Loop._train_until))
         assert fit(own, tmp_path / "run", *options) == 128 + 15
+    assert capsys.readouterr().err.splitlines()[-1].startswith("rbmbench: run: stopped at iteration ")
     assert (tmp_path / "c.npz").is_file()
     assert not (tmp_path / "run" / "model.npz").exists()
     assert fit(own, tmp_path / "run", *options) == 0
@@ -113,11 +113,6 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
 def _by_steps(train_until):
     """Pause after each iteration."""
     return lambda loop, pause: train_until(loop, min(pause, loop.iteration + 1))
-
-
-def test_messages_are_copied_to_the_log(own, tmp_path):
-    assert fit(own, tmp_path / "run", "--log", tmp_path / "log.txt") == 0
-    assert "log-likelihood: " in (tmp_path / "log.txt").read_text()
 
 
 def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
@@ -142,34 +137,3 @@ def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
 def test_what_does_not_fit_is_one_line(own, tmp_path, capsys, arguments, line):
     assert refused(capsys, fit(own, tmp_path / "run", *arguments)).startswith(line)
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        (
-            "own.csv",
-            b"a,b\n0,1\n1,x\n",
-            "own.csv: cannot be read as .csv (line 3, column 'b' (2): must be 0 or 1, got 'x'; drop_columns",
-        ),
-        ("own.csv", b"0,1\n1\n", "own.csv: cannot be read as .csv ("),
-        ("own.csv", b"0,1\n1,7\n", "own.csv: cannot be read as .csv (line 2, column '2': must be 0 or 1, got 7;"),
-        ("own.csv", b"", "own.csv: cannot be read as .csv (must have numbers, got none)"),
-        ("own.npy", b"0", "own.npy: cannot be read as .npy ("),
-        ("own.csv", None, "own.csv: cannot be read (No such file or directory)"),
-    ],
-)
-def test_a_file_that_cannot_be_trained_on_is_one_line(tmp_path, capsys, name, content, line):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    assert line in refused(capsys, fit(tmp_path / name, tmp_path / "run"))
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_run_that_was_stopped_says_so(own, tmp_path, monkeypatch, capsys):
-    def stop(*_, **__):
-        raise StoppedError("stopped", 15)
-
-    monkeypatch.setattr(trainer, "run", stop)
-    assert fit(own, tmp_path / "run") == 143
-    assert capsys.readouterr().err.splitlines()[-1] == "rbmbench: run: stopped"

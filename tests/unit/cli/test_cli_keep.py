@@ -39,17 +39,9 @@ def made(tmp_path):
 
 
 def keep(scale, *more):
-    parts = [
-        "keep",
-        "--scale",
-        "tiny",
-        "--folder",
-        scale,
-        "--out",
-        scale / "kept",
-        *(more or ["--figures", "popcd_fig1"]),
-    ]
-    return cli.main([str(part) for part in [*parts, "--claims", scale.parents[1] / "popcd.yaml"]])
+    parts = "--folder", scale, "--out", scale / "kept", *(more or ["--figures", "popcd_fig1"])
+    claims = scale.parents[1] / "popcd.yaml"
+    return cli.main([str(part) for part in ("keep", "--scale", "tiny", *parts, "--claims", claims)])
 
 
 def test_files_meta_and_verdicts_are_kept(made):

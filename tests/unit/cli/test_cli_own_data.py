@@ -56,30 +56,13 @@ def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
         ([*PLAIN, "--settings", "{}"], "--settings: must be without --hidden, --iterations"),
         (["--iterations", "11"], "--hidden: must be an integer >= 1, or --settings must be given"),
         (["--hidden", "5"], "--iterations: must be an integer >= 1, or --settings must be given"),
-        ([*PLAIN, "--estimator", "pdc"], "unknown estimator 'pdc'; nearest: 'pcd'"),
         ([*PLAIN, "--estimator", "exact", "--k", "2"], "estimator 'exact': unknown option 'k'; allowed: none"),
-        ([*PLAIN, "--rate", "-1"], "train: schedule.0.rate: must be greater than 0, got -1.0"),
-        ([*PLAIN, "--batch", "29"], "batch: must be at most the 23 rows of the data set, got 29"),
         ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
     ],
 )
 def test_plain_options_that_do_not_fit_are_one_line(own, tmp_path, capsys, arguments, line):
     assert refused(capsys, train(own, tmp_path / "run", *arguments)).startswith(line)
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        ("own.npz", {"spins": DATA, "labels": DATA}, "own.npz: cannot be read as .npz (array 'train': unknown array"),
-        ("own.npy", DATA * 3, "own.npy: cannot be read as .npy (row 1, column '"),
-        ("own.txt", None, "own.txt: cannot be read (No such file or directory)"),
-    ],
-)
-def test_a_file_that_holds_no_rows_of_0_and_1_is_one_line(tmp_path, capsys, name, content, line):
-    if content is not None:
-        np.savez(tmp_path / name, **content) if name.endswith("z") else np.save(tmp_path / name, content)
-    assert line in refused(capsys, train(tmp_path / name, tmp_path / "run", *PLAIN))
 
 
 def test_all_that_can_be_chosen_is_listed_with_its_options(capsys):

@@ -16,20 +16,12 @@ import pytest
 
 from rbmbench import kernels
 from rbmbench.cli import doctor, main
-from rbmbench.cli.doctor import FAILED, OK, WARNING, Finding, examined
+from rbmbench.cli.doctor import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends, ways
 
-TITLES = (
-    "Versions",
-    "Machine",
-    "GPU",
-    "Environment variables",
-    "Backend",
-    "Data sets",
-    "Folders",
-)
+TITLES = ("Versions", "Machine", "GPU", "Environment variables", "Backend", "Data sets", "Folders")
 CONTENT = b"rows of a data set"
 
 
@@ -97,7 +89,7 @@ def test_what_cannot_be_examined_has_failed_and_stops_nothing(capsys, monkeypatc
     assert code == 1
     [line] = [line for lines in found["sections"].values() for line in lines if line["state"] == FAILED]
     assert line["what"] == "Machine"
-    assert "psutil" in line["found"]
+    assert line["found"].startswith("could not be examined (ModuleNotFoundError: import of psutil halted")
     assert tuple(found["sections"]) == TITLES
 
 
@@ -195,11 +187,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "must be one of auto, numpy, cupy"),
         ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
-        (
-            "RBMBENCH_PRODUCTS",
-            "tabels",
-            "must be one of auto, library, tables, tensor_cores, got 'tabels'",
-        ),
+        ("RBMBENCH_PRODUCTS", "tabels", "must be one of auto, library, tables, tensor_cores, got 'tabels'"),
     ],
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):
@@ -306,22 +294,8 @@ def test_folders_that_nobody_can_write():
     assert found.result.startswith("/proc/results: cannot be written (")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_folders_without_permission(tmp_path):
-    tmp_path.chmod(0o500)
-    found = by_name(doctor.folders(tmp_path / "results", None, None))
-    tmp_path.chmod(0o700)
-    assert (found["results"].state, "permission denied" in found["results"].result) == (FAILED, True)
-
-
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
 def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
     found = by_name(doctor.folders(tmp_path, None, None))["results"]
     assert (found.state, found.result.startswith(f"{tmp_path}: writable, 1.0 GB free")) == (state, True)
-
-
-def test_one_section_that_breaks_is_one_finding():
-    [finding] = examined("A title", lambda: iter(1 // 0 for _ in range(1)))
-    assert (finding.what, finding.state) == ("A title", FAILED)
-    assert finding.result.startswith("could not be examined (ZeroDivisionError")

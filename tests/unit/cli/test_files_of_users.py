@@ -2,6 +2,7 @@
 """What users bring: files of other programs on the command line, and frames, sparse matrices and NumPy's numbers."""
 
 import gzip
+import io
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,11 @@ NAMES = list("abcdefg")
 def text(rows=DATA, separator=",", header=False, ends="\n", mark=""):
     lines = [separator.join(map(str, row)) for row in rows.tolist()]
     return (mark + ends.join([separator.join(NAMES)] * header + lines) + ends).encode()
+
+
+def npy_of(rows):
+    np.save(buffer := io.BytesIO(), rows)
+    return buffer.getvalue()
 
 
 def with_missing():
@@ -100,6 +106,11 @@ REFUSED = {
     "missing_nan.csv": (text(with_missing()), "line 3, column '6': must be 0 or 1, got a missing value; drop_columns"),
     "ragged.csv": (text() + b"0,1\n", f"line {ROWS + 1}, column '3': must be 0 or 1, got a missing value"),
     "named.csv": (text(2 * DATA, header=True), ", column '"),
+    "words.csv": (b"a,b\n0,1\n1,x\n", ".csv (line 3, column 'b' (2): must be 0 or 1, got 'x'; drop_columns"),
+    "empty.csv": (b"", "cannot be read as .csv (must have numbers, got none)"),
+    "cut.npy": (b"0", "cannot be read as .npy ("),
+    "numbers.npy": (npy_of(3 * DATA), "cannot be read as .npy (row 1, column '"),
+    "missing.txt": (None, "cannot be read (No such file or directory)"),
     "matlab.mat": (b"MATLAB 5.0", "must be .csv, .tsv, .txt, .dat, .data, .amat, .libsvm"),
 }
 
@@ -108,11 +119,13 @@ REFUSED = {
 @pytest.mark.parametrize("program", ["train", "fit"])
 def test_what_is_no_row_of_0_and_1_is_named_with_its_place(tmp_path, capsys, name, program):
     content, words = REFUSED[name]
-    (tmp_path / name).write_bytes(content)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
     of_data = ["--data", tmp_path / name] if program == "train" else [tmp_path / name]
     line = refused(capsys, command(program, *of_data, "--hidden", 3, "--iterations", 2, "--out", tmp_path / "run"))
     assert str(tmp_path / name) in line
     assert words in line
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_path_is_trained_on_as_a_name_is(tmp_path, expected):

@@ -84,10 +84,7 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
     ("arguments", "found"),
     [
         (["estimator", "pcd"], "name: must be a name that no estimator has (`rbmbench list estimators`), got 'pcd'"),
-        (
-            ["dataset", "Mine"],
-            "name: must be at most 59 small letters, digits and _, first a letter;",
-        ),
+        (["dataset", "Mine"], "name: must be at most 59 small letters, digits and _, first a letter;"),
         (["dataset", "test_mine"], "name: must be at most 59 small letters"),
         (["estimator", "lambda"], "name: must be at most 59 small letters"),
         (["paper", "a" * 60], "name: must be at most 59 small letters"),

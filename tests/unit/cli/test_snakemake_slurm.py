@@ -78,10 +78,7 @@ def test_a_plugin_that_is_not_known_stays_as_it_is(monkeypatch, capfd):
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (
-            "error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job",
-            "QOSMaxSubmitJobPerUserLimit",
-        ),
+        ("error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job", "QOSMaxSubmitJobPerUserLimit"),
         ("sbatch: error: AssocMaxSubmitJobLimit", "AssocMaxSubmitJobLimit"),
         ("sbatch: error: AssocGrpSubmitJobsLimit", "AssocGrpSubmitJobsLimit"),
         ("Unable to contact slurm controller (connect failure)", "Unable to contact slurm controller"),

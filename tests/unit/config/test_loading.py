@@ -67,6 +67,11 @@ def test_options_go_with_the_name_they_belong_to():
 
 
 PANEL_A = ("figures", "fig1", "panels", "a")
+PANEL = {"data": "bars_and_stripes", "hidden": 5, "rate": 0.1, "iterations": 20}
+PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
+COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
+COUPLED |= {"replications": 3, "longest": 11}
+LONG = "x" * 65
 
 
 def timed(row=None, **values) -> dict:
@@ -81,6 +86,21 @@ def nested(*keys_and_value) -> dict:
     for key in reversed(keys):
         value = {key: value}
     return value
+
+
+def with_schedule(*stages, **more) -> dict:
+    """Return overrides in which Figure 1 shows an algorithm of several stages."""
+    algorithm = {"label": "PCD, then CD", "schedule": list(stages)} | more
+    figure = {"algorithms": ["staged"]}
+    return {"algorithms": {"staged": algorithm}, "figures": {"fig1": figure}}
+
+
+def test_an_algorithm_may_be_a_schedule(config):
+    paper = load(overlay(config, **with_schedule(PCD | {"until": 500}, CD | {"rate": 0.02}))).papers[0]
+    first, last = paper.algorithms["staged"].stages
+    assert (first.estimator, first.until, first.rate) == ("pcd", 500, None)
+    assert (last.estimator, last.options, last.until, last.rate) == ("cd", {"k": 1}, None, 0.02)
+    assert [len(paper.algorithms[name].stages) for name in ("cd_1", "pt_10")] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -117,40 +137,6 @@ def nested(*keys_and_value) -> dict:
             ["figures.fig2.panels.a", "784 visible and 500 hidden", "evaluate_every: must ", "at least 184"],
         ),
         (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "got 1"]),
-    ],
-)
-def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
-    message = refused(overlay(config, **overrides))
-    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
-    for part in parts:
-        assert part in message
-
-
-PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
-
-
-COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
-COUPLED |= {"replications": 3, "longest": 11}
-
-
-def with_schedule(*stages, **more) -> dict:
-    """Return overrides in which Figure 1 shows an algorithm of several stages."""
-    algorithm = {"label": "PCD, then CD", "schedule": list(stages)} | more
-    figure = {"algorithms": ["staged"]}
-    return {"algorithms": {"staged": algorithm}, "figures": {"fig1": figure}}
-
-
-def test_an_algorithm_may_be_a_schedule(config):
-    paper = load(overlay(config, **with_schedule(PCD | {"until": 500}, CD | {"rate": 0.02}))).papers[0]
-    first, last = paper.algorithms["staged"].stages
-    assert (first.estimator, first.until, first.rate) == ("pcd", 500, None)
-    assert (last.estimator, last.options, last.until, last.rate) == ("cd", {"k": 1}, None, 0.02)
-    assert [len(paper.algorithms[name].stages) for name in ("cd_1", "pt_10")] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "parts"),
-    [
         (with_schedule(PCD, CD), ["algorithms.staged", "'until' must ascend", "got [None, None]"]),
         (with_schedule(PCD | {"until": 7}, CD | {"until": 7}), ["algorithms.staged", "got [7, 7]"]),
         (with_schedule(PCD | {"until": 7}, CD, estimator="cd"), ["algorithms.staged", "has both"]),
@@ -196,9 +182,17 @@ def test_an_algorithm_may_be_a_schedule(config):
             with_schedule(PCD | {"until": 7}, CD) | timed({"algorithms": ["staged"]}),
             ["table9.rows.bars.algorithms", "'staged'", "2 stages"],
         ),
+        ({"algorithms": {LONG: {"label": "a", "estimator": "cd"}}}, [f"algorithms.{LONG}", "at most 64 characters"]),
+        ({"figures": {f"fig{LONG}": {"title": "a"}}}, [f"figures.fig{LONG}", "at most 64 characters"]),
+        ({"figures": {"fig": {"title": "a", "kind": "learning_curves"}}}, ["figures.fig", "pattern"]),
+        (
+            {"figures": {"fig1": {"panels": {f"p{number}": PANEL | {"hidden": number + 1} for number in range(157)}}}},
+            ["figures.fig1.panels", "at most 150 items"],
+        ),
+        (nested("figures", "fig1", "algorithms", "fpcd_1"), ["algorithms: must be a list, got 'fpcd_1'"]),
     ],
 )
-def test_mistakes_of_schedules_panels_and_kinds(config, overrides, parts):
+def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
     message = refused(overlay(config, **overrides))
     assert message.startswith("config/tiny.yaml: overrides.popcd: ")
     for part in parts:
@@ -299,28 +293,6 @@ def test_every_key_is_explained(repository):
     assert not re.search(r"^\| `\w+` \|  \|", page, re.MULTILINE)
 
 
-LONG = "x" * 65
-PANEL = {"data": "bars_and_stripes", "hidden": 5, "rate": 0.1, "iterations": 20}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "parts"),
-    [
-        ({"algorithms": {LONG: {"label": "a", "estimator": "cd"}}}, (f"algorithms.{LONG}", "at most 64 characters")),
-        ({"figures": {f"fig{LONG}": {"title": "a"}}}, (f"figures.fig{LONG}", "at most 64 characters")),
-        ({"figures": {"fig": {"title": "a", "kind": "learning_curves"}}}, ("figures.fig", "pattern")),
-        (
-            {"figures": {"fig1": {"panels": {f"p{number}": PANEL | {"hidden": number + 1} for number in range(157)}}}},
-            ("figures.fig1.panels", "at most 150 items"),
-        ),
-    ],
-)
-def test_names_and_numbers_of_panels_have_limits(config, overrides, parts):
-    message = refused(overlay(config, **overrides))
-    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
-    assert all(part in message for part in parts)
-
-
 def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(config):
     files = overlay(config, figures={"fig1": {"panels": {"a": {"evaluate_at": [1]}}}})
     text = (config / "tiny.yaml").read_text()
@@ -363,8 +335,3 @@ def test_overlays_combine_where_one_leaves_out_papers_of_the_other(repository, t
     both = load([config / "config.yaml", config / "desktop.yaml", tmp_path / "mine.yaml"])
     assert both.main.papers == (key,)
     assert both.papers == tuple(paper for paper in alone.papers if paper.key == key)
-
-
-def test_lists_are_called_lists(config):
-    message = refused(overlay(config, figures={"fig1": {"algorithms": "fpcd_1"}}))
-    assert "algorithms: must be a list, got 'fpcd_1'" in message

@@ -189,14 +189,6 @@ def test_what_is_no_regular_file_is_no_checkpoint_and_no_lock(special):
     os.rename(lock, special)
 
 
-def test_a_lock_that_is_a_link_leaves_what_it_points_to(tmp_path):
-    (tmp_path / "x.lock").symlink_to(tmp_path / "precious")
-    (tmp_path / "precious").write_text("kept")
-    with pytest.raises(ResultsError, match=r"x\.lock: cannot be written"), locked(tmp_path / "x"):
-        pass
-    assert (tmp_path / "precious").read_text() == "kept"
-
-
 def test_a_damaged_checkpoint_is_not_moved_over_what_is_no_regular_file(tmp_path, special):
     from rbmbench.training.checkpoint import resumed
 

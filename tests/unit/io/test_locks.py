@@ -69,10 +69,7 @@ def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monk
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with (
-        pytest.warns(RbmbenchWarning, match=r"run\.npz: this file system has no locks"),
-        locked(tmp_path / "run.npz"),
-    ):
+    with pytest.warns(RbmbenchWarning, match=r"run\.npz: this file system has no locks"), locked(tmp_path / "run.npz"):
         pass
     assert os.listdir(tmp_path) == []
 
@@ -84,12 +81,11 @@ def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
         pass
 
 
-def test_a_lock_that_is_another_name_of_a_file_leaves_what_it_holds(tmp_path):
+@pytest.mark.parametrize(("link", "kind"), [(os.link, "hard link, .*"), (os.symlink, "symbolic link")])
+def test_a_lock_that_is_another_name_of_a_file_leaves_what_it_holds(tmp_path, link, kind):
     (tmp_path / "precious").write_text("kept")
-    os.link(tmp_path / "precious", tmp_path / "run.npz.lock")
-    message = (
-        r"run\.npz\.lock: cannot be written \(is a hard link, .*; must be a regular file of its own, or none yet\)$"
-    )
+    link(tmp_path / "precious", tmp_path / "run.npz.lock")
+    message = rf"run\.npz\.lock: cannot be written \(is a {kind}; must be a regular file of its own, or none yet\)$"
     with pytest.raises(ResultsError, match=message), locked(tmp_path / "run.npz"):
         pass
     assert (tmp_path / "precious").read_text() == "kept"

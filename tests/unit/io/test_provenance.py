@@ -58,21 +58,20 @@ def checkout(tmp_path) -> Path:
     return folder
 
 
-def test_a_new_file_in_the_package_is_a_change(checkout):
-    (checkout / "src" / "rbmbench" / "estimators").mkdir()
-    (checkout / "src" / "rbmbench" / "estimators" / "mine.py").write_text("")
-    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD") + "+changes"
-
-
-def test_an_edited_file_of_the_package_is_a_change(checkout):
-    (checkout / "src" / "rbmbench" / "io" / "__init__.py").write_text("# edited\n")
-    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD") + "+changes"
-
-
-def test_files_beside_the_package_are_no_changes(checkout):
-    (checkout / "README").write_text("edited")
-    (checkout / "notes").write_text("new")
-    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD")
+@pytest.mark.parametrize(
+    ("files", "suffix"),
+    [
+        (["src/rbmbench/estimators/mine.py"], "+changes"),
+        (["src/rbmbench/io/__init__.py"], "+changes"),
+        (["README", "notes"], ""),
+    ],
+    ids=["new", "edited", "beside the package"],
+)
+def test_new_and_edited_files_of_the_package_are_changes(checkout, files, suffix):
+    for name in files:
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).write_text("# edited\n")
+    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD") + suffix
 
 
 def test_a_file_that_is_edited_and_committed_after_its_import_is_a_change(checkout):

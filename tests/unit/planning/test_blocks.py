@@ -93,7 +93,17 @@ def test_joined_blocks_of_a_measurement_have_the_bytes_of_the_whole(compute, kin
     monkeypatch.setattr(sampling, "COUNT_BYTES", 8 * TRIALS * 6 * 32 * 2)  # counts of two of the settings fit at once
     settings, parts = MEASURED[kind]
     run = compute("train", RUN | {"trials": TRIALS, "hidden": 5 if kind == "exact" else 29}, "run")
-    compare(compute, kind.replace("exact", "ground_truth"), settings, parts, "--model", run)
+    kind = kind.replace("exact", "ground_truth")
+    whole = compute(kind, settings, "whole", "--model", run)
+    blocks = ("0-1", f"1-{parts - 1}")
+    folders = [compute(kind, settings, block, "--model", run, "--block", block) for block in blocks]
+    joined = compute(kind, settings, "joined", "--model", run, "--blocks", *folders)
+    assert same_bytes(joined, whole, kind)
+    meta, expected = results.read_meta(joined), results.read_meta(whole)
+    assert [block["block"] for block in meta["blocks"]] == [[0, 1], [1, parts - 1]]
+    assert set(meta) - {"blocks"} == set(expected)
+    alike = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
+    assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
 
 
 @pytest.mark.parametrize(("hidden", "methods"), [(5, ["exact", "parallel_tempering"]), (421, ["parallel_tempering"])])
@@ -121,19 +131,6 @@ def test_a_block_that_is_not_there_is_refused(compute, kind, capsys):
     with pytest.raises(AssertionError):
         compute(kind, settings, "block", "--model", run, "--block", f"{parts - 1}-2")
     assert f"--block: must end at part {parts} or before" in capsys.readouterr().err
-
-
-def compare(compute, kind, settings, parts, *more):
-    """Assert that a job of a kind as two blocks has the bytes of the whole."""
-    whole = compute(kind, settings, "whole", *more)
-    blocks = [compute(kind, settings, block, *more, "--block", block) for block in ("0-1", f"1-{parts - 1}")]
-    joined = compute(kind, settings, "joined", *more, "--blocks", *blocks)
-    assert same_bytes(joined, whole, kind)
-    meta, expected = results.read_meta(joined), results.read_meta(whole)
-    assert [block["block"] for block in meta["blocks"]] == [[0, 1], [1, parts - 1]]
-    assert set(meta) - {"blocks"} == set(expected)
-    alike = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
-    assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
 
 
 @pytest.fixture(scope="module")

@@ -126,10 +126,7 @@ SAMPLING = {
         ({"samplers": {"rates_herding": {"grid": {"fast_rate": [0.01, 0.3]}}}}, (RATES, SETTING)),
         ({"samplers": {"parallel_tempering": {"options": {"temperatures": 5}}}}, ("samplers.temperatures", SETTING)),
     ],
-    "samples": [
-        (samples(samples=500), ("samples", BUDGET)),
-        (samples(samples=300_000), ("samples", SETTING)),
-    ],
+    "samples": [(samples(samples=500), ("samples", BUDGET)), (samples(samples=300_000), ("samples", SETTING))],
     "points": [(samples(points=7), SAME)],
     "rows": [(samples(rows=100), ("rows", BUDGET))],
     "shown": [(samples(shown=300), SAME)],

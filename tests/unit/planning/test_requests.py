@@ -4,15 +4,8 @@
 import pytest
 from planned import planned_here
 
-from rbmbench.planning.forecast.jobs import (
-    LEAST_MEGABYTES,
-    LEAST_MINUTES,
-    MOST_MINUTES,
-    SHORT_SECONDS,
-    Request,
-    jobs_of,
-    request,
-)
+from rbmbench.planning.forecast import jobs
+from rbmbench.planning.forecast.jobs import Request, jobs_of, request
 from rbmbench.planning.forecast.records import read_records
 
 
@@ -34,7 +27,7 @@ def test_first_attempts_are_enough_for_all_recorded_jobs(kept):
 def test_short_jobs_were_short(kept):
     short = [record for record in kept if request(record.work).short]
     assert short
-    assert max(sum(record.seconds.values()) for record in short) < 4 * SHORT_SECONDS
+    assert max(sum(record.seconds.values()) for record in short) < 4 * jobs.SHORT_SECONDS
 
 
 @pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
@@ -42,8 +35,8 @@ def test_everything_that_is_planned_asks_for_something(overlays):
     asked = planned_here(*overlays)
     found = {name: request(job.work) for name, job in jobs_of(asked).items()}
     assert found.keys() == asked.jobs.keys()
-    assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())
-    assert all(each.megabytes >= LEAST_MEGABYTES for each in found.values())
+    assert all(jobs.LEAST_MINUTES <= each.minutes <= jobs.MOST_MINUTES for each in found.values())
+    assert all(each.megabytes >= jobs.LEAST_MEGABYTES for each in found.values())
 
 
 def test_more_is_asked_for_at_each_attempt_and_never_more_than_a_day():

@@ -46,8 +46,7 @@ class CostModel:
         return _total(self.megabytes, work.memory)
 
 
-UNFITTED = CostModel(SECONDS, MEGABYTES, "no recorded jobs")
-"""The default costs: no records are read, nothing is timed."""
+UNFITTED = CostModel(SECONDS, MEGABYTES, "no recorded jobs")  # the default costs: no records are read, nothing is timed
 
 
 def fitted_model(
@@ -94,7 +93,6 @@ def fit_costs(observations: Iterable[tuple[Counts, float, float]], prior: Costs)
     observations, names = list(observations), list(prior)
     if not observations:
         return dict(prior)
-
     from scipy.optimize import least_squares  # slow to import, and often not needed
 
     counts = np.array([[line.get(name, 0.0) for name in names] for line, _, _ in observations])

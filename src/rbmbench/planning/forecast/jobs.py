@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ class Job:
 
 
 class Request(NamedTuple):
-    """What a job requests at its first attempt, and whether it is short enough to be batched with others."""
+    """The request of a job at its first attempt, and whether it is short enough to be batched with others."""
 
     minutes: int
     megabytes: int
@@ -85,19 +86,10 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
         left = [jobs[job] for job in ids if not jobs[job].done]
         seconds = {job.id: model.seconds_of(job.work) for job in left}
         largest = sorted((model.megabytes_of(job.work) for job in left), reverse=True)[:cores]
-        rows.append(
-            {
-                "result": key,
-                "jobs": len(ids),
-                "done": len(ids) - len(left),
-                "processor_seconds": sum(seconds.values()),
-                "wall_seconds": makespan(left, seconds, cores),
-                "cores": cores,
-                "memory_mb": sum(largest),
-                "basis": model.basis,
-            }
-        )
-    return pd.DataFrame(rows)
+        times = sum(seconds.values()), makespan(left, seconds, cores)
+        rows.append((key, len(ids), len(ids) - len(left), *times, cores, sum(largest), model.basis))
+    times = "processor_seconds", "wall_seconds"
+    return pd.DataFrame(rows, columns=["result", "jobs", "done", *times, "cores", "memory_mb", "basis"])
 
 
 def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, float]:
@@ -105,15 +97,11 @@ def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, fl
 
     Jobs of the larger path are to start first.
     """
-    after, known = _after(jobs), {}
-
-    def path(name: str) -> float:
-        if name not in known:
-            own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
-            known[name] = own + max(map(path, after[name]), default=0.0)
-        return known[name]
-
-    return {name: path(name) for name in jobs}
+    after, lengths = _after(jobs), {}
+    for name in TopologicalSorter(after).static_order():  # the last ones first
+        own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
+        lengths[name] = own + max((lengths[later] for later in after[name]), default=0.0)
+    return lengths
 
 
 def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> float:

@@ -42,7 +42,7 @@ StoppingTimes = dict[tuple[str, int], float]
 
 @dataclass(frozen=True)
 class Record:
-    """What one job took."""
+    """Time and memory of one job."""
 
     name: str
     machine: str  # processor and kernels, as `this_machine` returns them
@@ -80,7 +80,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: Mapping[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    There are none of stages whose processor time is not known, and of coupled chains whose stopping times are not.
+    Stages of unknown processor time, and coupled chains of unknown stopping time, have none.
     Errors are of several types, see `read_records`.
     """
     if not isinstance(meta, Mapping):
@@ -180,7 +180,7 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
                 notes.append(f"{error}: skipped")
                 continue
             if kept and isinstance(content, dict) and SAME_AS in content:
-                continue  # told where they are kept
+                continue  # their file names them
             if kept and isinstance(content, dict):
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:

@@ -39,19 +39,10 @@ class Expected:
 
 
 class Remaining:
-    """Time left of jobs that run on some cores.
+    """Time left of ``jobs``, of which ``cores`` run at a time, the first from ``begun`` on; in seconds of one clock.
 
     Jobs of a kind are slower or faster than expected by a common factor, which is estimated from finished ones. Time
     between jobs counts by the share of the cores' time that finished jobs have used.
-
-    Parameters
-    ----------
-    jobs : mapping of hashable to Expected
-        All jobs that will run.
-    cores : int
-        Jobs that run at a time.
-    begun : float
-        When the first job may start, in seconds, on the same clock as ``started`` and ``finished``.
     """
 
     def __init__(self, jobs: Mapping[int, Expected], cores: int, begun: float):
