@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Charts of the page in a browser: claims in them, what their axes count, trials, and values at the cursor."""
 
-import json
 import re
 
 import pandas as pd
 import pytest
 from browser_page import CLAIM, FIGURE, card, counted_in, data_of
+
+from rbmbench.io.results import read_kept_metas
 
 pytestmark = pytest.mark.browser
 
@@ -124,7 +125,7 @@ def test_the_axis_counts_seconds_and_gibbs_steps(opened, repository, name, title
     """A value at the cursor is that of the CSV at the iteration that the seconds or the steps stand for."""
     key = "paper/sdcp_fig1"
     numbers = pd.read_csv(repository / "results/reference/paper/data/sdcp_fig1.csv.gz")
-    metas = json.loads((repository / "results/reference/paper/meta/sdcp_fig1.json").read_text()).values()
+    metas = read_kept_metas(repository / "results/reference/paper/meta/sdcp_fig1.json").values()
     units = {"CD-12": 12.0, "S-DCP 3x4": 12.0}
     if name == "seconds":
         rate = {

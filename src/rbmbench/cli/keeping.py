@@ -3,18 +3,19 @@
 
 import gzip
 from argparse import Namespace
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
-from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
-from rbmbench.io.results import read_json, read_meta, reading
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum, with_shared_parts
+from rbmbench.io.results import read_json, read_meta, read_table, reading
+from rbmbench.planning.chart import Table
 from rbmbench.planning.specs import parse_spec, with_places
+from rbmbench.reporting import charts
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import claims_of
 from rbmbench.reporting.claims.verdict import Verdict, read_verdicts, write_verdicts
@@ -25,33 +26,53 @@ def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale, the metas of their jobs, and the verdicts that concern them.
 
     Pictures are drawn anew. Earlier verdicts stay unless there are new ones, and are judged by the current claims. Of
-    single runs curve and meta are copied; moved to results/SCALE/runs/, they count as done.
+    single runs curve and meta are copied; moved to results/SCALE/runs/, they count as done. Nothing is written before
+    all files are read and checked, and all pictures are drawn.
     """
     arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
-    for key in arguments.figures:
-        _copy(source.figure(key, "json"), target.figure(key, "json"))
-        redraw(target.root, key, target.root)
-        # The numbers behind a figure are long and compress well; pandas reads them as they are.
-        _copy(source.numbers(key), target.packed_numbers(key), partial(gzip.compress, mtime=0))
-    for key in arguments.tables:
-        for ending in TABLE_ENDINGS:
-            _copy(source.table(key, ending), target.table(key, ending))
     outputs = {key: read_json(source.spec(key)) for key in (*arguments.figures, *arguments.tables)}
     folders = {key: tuple(parse_spec(values, source.spec(key)).folders()) for key, values in outputs.items()}
-    for key, content in _metas(folders).items():
-        write_json(arguments.out / "meta" / f"{key}.json", content)
-    for key, values in outputs.items():
-        if arguments.out.resolve() == arguments.folder.resolve():
-            continue  # specs that name the folders of runs are worth more than kept ones
-        write_json(target.spec(key), with_places(values, lambda place: Path(place).name))
-    for folder in arguments.runs:
-        for name in (CURVE, META):
-            _copy(folder / name, target.job(RUNS, folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     values_of_claims = {"scale": arguments.scale, "outputs": list(outputs.values()), "claims": claims}
     spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
-    write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
+    metas, copies = _metas(folders), _copies(arguments, source, target)
+    verdicts = _with_earlier(judge.evaluate(spec), target, spec)
+    # Nothing is written before everything was read.
+    for path, content in copies.items():
+        with replaced(path) as temporary:
+            temporary.write_bytes(content)
+    for key, of_key in metas.items():
+        content = of_key if SAME_AS in of_key else with_shared_parts(of_key)
+        write_json(arguments.out / "meta" / f"{key}.json", content, indent=0)
+    if arguments.out.resolve() != arguments.folder.resolve():  # specs that name the folders of runs are worth more
+        for key, values in outputs.items():
+            write_json(target.spec(key), with_places(values, lambda place: Path(place).name))
+    write_verdicts(verdicts, target.claims)
+
+
+def _copies(arguments: Namespace, source: Layout, target: Layout) -> dict[str, bytes]:
+    """Return the contents of all files that are copied or drawn, by their paths in the target."""
+    copies = {}
+    for key in arguments.figures:
+        copies[target.figure(key, "json")] = _content(source.figure(key, "json"))
+        with TemporaryDirectory() as folder:
+            redraw(source.root, key, folder)
+            copies |= {f"{target.root}/figures/{file.name}": file.read_bytes() for file in Path(folder).glob("*/*")}
+        # The numbers behind a figure are long and compress well; pandas reads them as they are.
+        copies[target.packed_numbers(key)] = gzip.compress(_content(source.numbers(key)), mtime=0)
+    for key in arguments.tables:
+        charts.read(Table, source.table(key, "json"))
+        copies |= {target.table(key, ending): _content(source.table(key, ending)) for ending in TABLE_ENDINGS}
+    for folder in arguments.runs:
+        read_table(folder, CURVE)
+        copies |= {target.job(RUNS, folder.name, name): _content(folder / name) for name in (CURVE, META)}
+    return copies
+
+
+def _content(source: str | Path) -> bytes:
+    with reading(source):
+        return bounded_bytes(source)
 
 
 def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpec) -> list[Verdict]:
@@ -73,13 +94,6 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
     return sorted(
         (measured | kept).values(), key=lambda record: (order.index(record.paper), places.get(record.claim, 0))
     )
-
-
-def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
-    with reading(source):
-        content = bounded_bytes(source)
-    with replaced(target) as temporary:
-        temporary.write_bytes(change(content))
 
 
 def _metas(folders_of: dict[str, tuple[str, ...]]) -> dict[str, dict[str, object]]:

@@ -48,15 +48,15 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
         raise cannot_write(path, error) from error
 
 
-def write_json(path: str | os.PathLike, values: object) -> None:
+def write_json(path: str | os.PathLike, values: object, indent: int = 1) -> None:
     """Write plain data as JSON, see `json_text`."""
     with replaced(path) as temporary:
-        temporary.write_text(json_text(values), encoding="utf-8")
+        temporary.write_text(json_text(values, indent), encoding="utf-8")
 
 
-def json_text(values: object) -> str:
+def json_text(values: object, indent: int = 1) -> str:
     """Return plain data as JSON with sorted keys: the same text for the same values."""
-    return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def writable(path: str | os.PathLike) -> Path:

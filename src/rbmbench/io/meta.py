@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from typing import Any, NoReturn
 
 from pydantic import ConfigDict, Field
@@ -105,6 +106,49 @@ class Meta(dict):
 
 SAME_AS = "same_as"
 """Key of kept metas that are those of another figure or table: its key; `OWN_CHECKSUM` is that of what it has."""
+
+
+PART, PARTS, METAS = "part", "parts", "metas"
+"""Keys of a kept file of several metas: the place of a part in the list of parts, this list, and the metas by name."""
+SHORT = 30
+"""Letters of a part that is written wherever it is; those of more are written once."""
+
+
+def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
+    """Return metas by name as they are kept: a mapping or a list that several have is written once, in the parts."""
+    counts: Counter[str] = Counter()
+    places: dict[str, int] = {}
+
+    def count(value: object) -> None:
+        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            if isinstance(part, dict | list):
+                counts[json.dumps(part, sort_keys=True)] += 1
+                count(part)
+
+    def replaced(value: object) -> object:
+        if not isinstance(value, dict | list):
+            return value
+        text = json.dumps(value, sort_keys=True)
+        if counts[text] > 1 and len(text) > SHORT:
+            return {PART: places.setdefault(text, len(places))}
+        return {k: replaced(v) for k, v in value.items()} if isinstance(value, dict) else [*map(replaced, value)]
+
+    count(metas)
+    return {METAS: {name: replaced(meta) for name, meta in metas.items()}, PARTS: [*map(json.loads, places)]}
+
+
+def without_shared_parts(value: Any, parts: list) -> Any:
+    """Return metas, or a piece of them, with the parts in place of their numbers.
+
+    Raises IndexError or TypeError if there is no part of a number.
+    """
+    if isinstance(value, list):
+        return [without_shared_parts(piece, parts) for piece in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {PART}:
+        return parts[value[PART]]
+    return {key: without_shared_parts(piece, parts) for key, piece in value.items()}
 
 
 def content_checksum(values: dict[str, object]) -> str:

@@ -24,7 +24,16 @@ from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.caches import why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, TIMES, Layout
-from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
+from rbmbench.io.meta import (
+    CHECKSUMS,
+    METAS,
+    OWN_CHECKSUM,
+    PARTS,
+    Meta,
+    checked_meta,
+    content_checksum,
+    without_shared_parts,
+)
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
 
@@ -155,6 +164,22 @@ def read_meta(folder: Location) -> Meta:
     """Return the settings and provenance of a result's folder."""
     path = Path(folder) / META
     return checked_meta(read_json(path), str(path))
+
+
+def read_kept_metas(path: Location) -> dict[str, Any]:
+    """Return what a kept file has of the results behind a figure or a table: their metas by name, as plain data.
+
+    Or, with the key `SAME_AS`, of which figure or table it names those.
+    """
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise ResultsError(f"{path}: should hold the meta of each result by its name")
+    if values.keys() != {METAS, PARTS}:
+        return values
+    try:
+        return dict(without_shared_parts(values[METAS], values[PARTS]))
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise ResultsError(f"{path}: must hold metas and the parts that they name by numbers") from None
 
 
 def check_files(folder: Location) -> None:

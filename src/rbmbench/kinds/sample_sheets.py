@@ -36,7 +36,7 @@ from rbmbench.reporting.words import count, listed, variant_notes
 GAP = 1  # pixels between images
 PAPER = 255
 LEAST_INK = 0.03
-"""Mean grey of a sheet below which a reader would take it for a mistake; MNIST's digits have 0.13."""
+"""Mean grey of a sheet or a sample below which a reader would take it for a mistake; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
@@ -144,12 +144,12 @@ class SampleSheetsSpec(FigureSpec):
 
     def caption(self, results: tuple[SampleResults, list[Sheet]]) -> str:
         (panel,), (samples, _) = self.panels, results
-        ink = self.numbers(results).groupby("label", sort=False)["ink"].mean()
-        blank = list(ink.index[ink < LEAST_INK])
+        blank = self.numbers(results).groupby("label", sort=False)["ink"].agg(lambda ink: (ink < LEAST_INK).sum())
+        faint = listed([f"{number} by {label}" for label, number in blank.items() if number])
         stuck = (
-            f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"
+            f" Images with hardly any ink, {faint}, are no mistake: penalties of samples turn units off, and no other"
             " setting that was tried covers the validation rows better."
-        ) * bool(blank)
+        ) * bool(faint)
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"

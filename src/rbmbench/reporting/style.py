@@ -7,6 +7,7 @@ lines are the widest and lie lowest, so that a dashed curve on top of an equal o
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,6 +87,9 @@ Look = dict[str, Any]
 """Keyword arguments of `matplotlib.axes.Axes.plot`."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 """What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
+
+COORDINATES = re.compile(r'(?<= [dxy]=")[^"]*')
+"""Coordinates of an SVG in points; matplotlib writes six decimals, and every vertex in a line."""
 
 BLACK, GREY, BLUE, VERMILLION, GREEN = "#000000", "#6E6E6E", "#0072B2", "#D55E00", "#008A64"
 FAMILIES = {
@@ -232,3 +236,12 @@ def save(figure: Figure, path: str | PathLike) -> None:
             for label in axis.get_ticklabels(which="both"):
                 label.set_parse_math(True)
         figure.savefig(temporary, dpi=DPI, metadata=metadata)
+        if temporary.suffix == ".svg":
+            text = temporary.read_text(encoding="utf-8")
+            temporary.write_text(COORDINATES.sub(_shortened, text), encoding="utf-8")
+
+
+def _shortened(coordinates: re.Match) -> str:
+    """Return coordinates with two decimals, 1/7200 inch, and without spaces around the letters of a path."""
+    rounded = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", coordinates[0])
+    return re.sub(r"\s*([A-Za-z])\s*", r"\1", rounded)

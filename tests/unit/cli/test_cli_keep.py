@@ -13,6 +13,7 @@ from sample_results import isl_figure
 from rbmbench import cli
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
+from rbmbench.io.results import read_kept_metas
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
@@ -44,6 +45,11 @@ def keep(scale, *more):
     return cli.main([str(part) for part in ("keep", "--scale", "tiny", *parts, "--claims", claims)])
 
 
+def contents(folder):
+    """Return the contents of all files below a folder by their paths."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
@@ -52,7 +58,7 @@ def test_files_meta_and_verdicts_are_kept(made):
     assert kept == ["claims.csv", "claims.json", "data/popcd_fig1.csv.gz", *pictures, *specs]
     numbers = gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes())
     assert numbers == (made / "data" / "popcd_fig1.csv").read_bytes()
-    metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
+    metas = read_kept_metas(made / "kept" / "meta" / "popcd_fig1.json")
     assert set(metas) == {"popcd_fig1-a-cd_1", "popcd_fig1-a-pop_cd_1"}
     assert metas["popcd_fig1-a-cd_1"]["commit"] == "0123456789abcdef"
     # The claim on a figure that is not kept is left out.
@@ -66,7 +72,7 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
     draw(made, spec)
     assert keep(made, "--figures", "rates_fpcd_fig2") == 0
-    metas = json.loads((made / "kept" / "meta" / "rates_fpcd_fig2.json").read_text())
+    metas = read_kept_metas(made / "kept" / "meta" / "rates_fpcd_fig2.json")
     assert set(metas) == {"toy-3h-cd_1", "rates_fpcd_fig2-a"}
     assert metas["rates_fpcd_fig2-a"]["grids"] == {"gibbs": [{"k": 1}, {"k": 5}]}
 
@@ -127,11 +133,34 @@ def test_what_was_not_made_cannot_be_kept(made, capsys):
     assert capsys.readouterr().err.startswith(f"rbmbench: error: {made}/data/popcd_fig1.csv: is missing")
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("runs/popcd_fig1-a-pop_cd_1/meta.json", "{}"),
+        ("runs/popcd_fig1-a-pop_cd_1/meta.json", "no JSON"),
+        ("runs/popcd_fig1-a-cd_1/curve.parquet", "no table"),
+        ("figures/popcd_fig1.json", "{}"),
+        ("specs/popcd_fig1.json", "{}"),
+        ("kept/claims.json", "no JSON"),
+    ],
+)
+def test_a_damaged_file_leaves_what_was_kept_as_it_is(made, capsys, file, content):
+    assert keep(made) == 0
+    for kept in (made / "kept").rglob("*.*"):  # none of which is what would be kept now
+        if kept.parent != made / "kept":
+            kept.write_text("kept before")
+    (made / file).write_text(content)
+    before = contents(made / "kept")
+    assert keep(made, "--figures", "popcd_fig1", "--runs", made / "runs" / "popcd_fig1-a-cd_1") == 2
+    assert f"{made / file}" in capsys.readouterr().err
+    assert contents(made / "kept") == before
+
+
 def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     file = made / "specs" / "popcd_fig1.json"
     draw(made, json.loads(file.read_text()) | {"key": "popcd_fig2"})
     assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
-    metas, named = (json.loads((made / "kept" / "meta" / f"popcd_fig{n}.json").read_text()) for n in (1, 2))
+    metas, named = (read_kept_metas(made / "kept" / "meta" / f"popcd_fig{n}.json") for n in (1, 2))
     assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
     shown = ["report", str(made / "kept"), "--config", "none.yaml", "--out", str(tmp_path / "report.html")]
     assert cli.main(shown) == 0

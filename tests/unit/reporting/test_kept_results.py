@@ -15,7 +15,7 @@ import pytest
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.layout import CURVE, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, SAME_AS, checked_meta
-from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta, read_table
+from rbmbench.io.results import numbers_file, read_csv, read_json, read_kept_metas, read_meta, read_table
 from rbmbench.planning.specs import parse_spec
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
 def entries(file: Path) -> dict[str, Any]:
     """Return the metas of a kept figure or table by their names, those of the figure that it names instead, if any."""
-    values = read_json(file)
+    values = read_kept_metas(file)
     return entries(file.with_name(f"{values[SAME_AS]}.json")) if SAME_AS in values else values
 
 

@@ -225,4 +225,7 @@ def test_an_almost_blank_sheet_is_explained(tmp_path):
     samples, (blank, full) = spec.read()
     results = samples, [replace(blank, images=np.full_like(blank.images, 2)), full]
     assert ["almost blank" in image.heading for image in spec.chart(results).images] == [True, False]
-    assert "The sheet of Gibbs is no mistake" in spec.caption(results)
+    assert "Images with hardly any ink, 10 by Gibbs, are no mistake" in spec.caption(results)
+    blank.images[:3] = 2
+    assert not any("almost blank" in image.heading for image in spec.chart((samples, [blank, full])).images)
+    assert "Images with hardly any ink, 3 by Gibbs, are no mistake" in spec.caption((samples, [blank, full]))

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The looks of curves: for every configured algorithm and sampler, in the figures that show them."""
 
+import re
 from itertools import combinations
+from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 
 from rbmbench.base.errors import SettingsError
@@ -123,3 +126,28 @@ def test_pictures_do_not_depend_on_the_settings_of_matplotlib(tmp_path):
     plain = drawn("plain.png")
     with mpl.rc_context({"text.usetex": True, "savefig.transparent": True, "axes.facecolor": "red", "font.size": 31}):
         assert drawn("own.png") == plain
+
+
+def test_an_svg_has_the_coordinates_of_matplotlib_to_a_hundredth_of_a_point(tmp_path):
+    figure = style.page(1)
+    ax = figure.subplots()
+    x = np.linspace(0, 7, 101)
+    ax.plot(x, np.sin(x), gid="sine")
+    ax.fill_between(x, np.sin(x), 2)
+    ax.text(3, 0, "0.123456 L 5")
+    style.save(figure, tmp_path / "shortened.svg")
+    with style.theme(), mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(tmp_path / "whole.svg")
+    number = r"-?\d+(?:\.\d+)?"
+
+    def paths(name):
+        elements = ElementTree.parse(tmp_path / name).iter("{http://www.w3.org/2000/svg}path")
+        data = [element.get("d") for element in elements if len(element.get("d", "")) > 500]
+        return [re.findall(r"[A-Za-z]", d) for d in data], [np.array(re.findall(number, d), float) for d in data]
+
+    (letters, places), (expected_letters, expected) = paths("shortened.svg"), paths("whole.svg")
+    assert len(places) == 2
+    assert letters == expected_letters
+    for of_path, of_expected in zip(places, expected, strict=True):
+        np.testing.assert_allclose(of_path, of_expected, rtol=0, atol=0.00501)
+    assert ">0.123456 L 5<" in (tmp_path / "shortened.svg").read_text()

@@ -16,7 +16,7 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.io import provenance
 from rbmbench.io.layout import META, Layout
 from rbmbench.io.meta import SAME_AS, STOPPING_TIME
-from rbmbench.io.results import read_json
+from rbmbench.io.results import read_json, read_kept_metas
 from rbmbench.jobs import Sizes, kind_of_meta, kinds, of_name
 from rbmbench.jobs.train import is_countable
 from rbmbench.kernels import backend_name
@@ -175,13 +175,13 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
     for patterns, kept in ((dict.fromkeys(own), False), (KEPT, True)):
         for file in sorted(path for pattern in patterns for path in folder.glob(pattern)):
             try:
-                content = read_json(file)
+                content = read_kept_metas(file) if kept else read_json(file)
             except ResultsError as error:
                 notes.append(f"{error}: skipped")
                 continue
-            if kept and isinstance(content, dict) and SAME_AS in content:
+            if kept and SAME_AS in content:
                 continue  # their file names them
-            if kept and isinstance(content, dict):
+            if kept:
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:
                 yield str(file), content

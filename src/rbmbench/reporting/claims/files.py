@@ -288,7 +288,8 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
     for key, values in file.published_tables.items():
         place = f"{where}: published_tables.{key}"
         _known(place, "table", key, known)
-        table = tables[key] = _published_table(type(known[key]), key, values, where)
+        model = create_model("Tables", published_tables=(dict[str, _published_model(type(known[key]))], ...))
+        table = tables[key] = parse(model, {"published_tables": {key: values}}, where).published_tables[key]
         rows = getattr(known[key], "rows", {})
         for row in getattr(table, "iterations", {}):
             _known(f"{place}.iterations", "row", row, rows)
@@ -302,11 +303,6 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
                 raise SettingsError(f"{at}: must have each entry once, got {'.'.join(filter(None, name))} twice")
             seen.add(name)
     return tables
-
-
-def _published_table(kind: type, key: str, values: Mapping[str, object], where: str) -> Any:
-    model = create_model("Tables", published_tables=(dict[str, _published_model(kind)], ...))
-    return parse(model, {"published_tables": {key: values}}, where).published_tables[key]
 
 
 def _published_model(kind: type) -> type[Settings]:

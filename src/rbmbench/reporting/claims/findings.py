@@ -51,6 +51,7 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
         first = deciding(evidence)
         ids = tuple(claim.id for claim in (*first, *(claim for claim in evidence if claim not in first)))
         judged = [run[claim.id] for claim in first if claim.id in run and run[claim.id].standing != VARIANT]
+        shown = (run[name].shown for name in ids if name in run)
         holds, fails = (sum(one.verdict == verdict for one in judged) for verdict in (REPRODUCED, NOT_REPRODUCED))
         yield Answered(
             paper=paper,
@@ -59,14 +60,9 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
             fails=fails,
             of=len(first),
             claims=ids,
-            figure=f"{paper}_{finding.figure}" if finding.figure else _shown(ids, run),
+            figure=f"{paper}_{finding.figure}" if finding.figure else next(filter(None, shown), ""),
             **finding.model_dump(include={"name", "text", "where", "headline", "reason"}),
         )
-
-
-def _shown(ids: Sequence[str], run: Mapping[str, Verdict]) -> str:
-    """Return the figure or table of the first claim that has one."""
-    return next((run[name].shown for name in ids if name in run and run[name].shown), "")
 
 
 def all_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict]) -> Iterator[Answered]:

@@ -31,11 +31,7 @@ from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
-VERDICTS = {
-    REPRODUCED: ("yes", "✓"),
-    NOT_REPRODUCED: ("no", "✗"),
-    INCONCLUSIVE: ("open", "?"),
-}
+VERDICTS = {REPRODUCED: ("yes", "✓"), NOT_REPRODUCED: ("no", "✗"), INCONCLUSIVE: ("open", "?")}
 SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "snapshots.js", "page.js")
 STEPS = "steps.csv"
 """The file of measured speed by which its folder is known."""

@@ -19,7 +19,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, Meta, checked_meta, content_checksum
-from rbmbench.io.results import check_files, read_json, read_meta
+from rbmbench.io.results import check_files, read_kept_metas, read_meta
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
@@ -130,21 +130,14 @@ class Folder:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
             return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
-        metas, file = self._kept_metas(key), self.kept[key]
+        metas, file = read_kept_metas(self.kept[key]), self.kept[key]
         if SAME_AS in metas:
             named, other = metas, str(metas[SAME_AS])
-            metas = self._kept_metas(other) if other in self.kept else {}
+            metas = read_kept_metas(self.kept[other]) if other in self.kept else {}
             if SAME_AS in metas or content_checksum(metas) != named.get(OWN_CHECKSUM):
                 raise ResultsError(f"{file}: {SAME_AS}: names {other!r}, kept anew or not at all; keep both again")
             file = self.kept[other]
         return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
-
-    def _kept_metas(self, key: str) -> dict[str, object]:
-        """Return what the kept file of a figure or a table holds."""
-        metas = read_json(self.kept[key])
-        if not isinstance(metas, dict):
-            raise ResultsError(f"{self.kept[key]}: should hold the meta of each result by its name")
-        return metas
 
     def _code(self, made: Iterable[Origin]) -> Code:
         codes = {code: sorted(origin.file for origin in made if origin.code == code) for code in (OTHER, UNRECORDED)}
