@@ -26,7 +26,7 @@ from tiny_paper import FILES, add_annealed_paper, add_tiny_paper, cut_into_block
 from workspaces import new_workspace
 
 from rbmbench import jobs
-from rbmbench.io.layout import BIAS, META
+from rbmbench.io.layout import BIAS, META, TIMES
 
 KILLS = int(os.environ.get("RBMBENCH_KILLS", "2"))
 FULL_DISKS = int(os.environ.get("RBMBENCH_FULL_DISKS", "2"))
@@ -52,6 +52,8 @@ def contents(results: Path) -> dict[str, object]:
             if path.name == BIAS:
                 table = pd.read_parquet(path)
                 found[name] = table[table["quantity"] != "seconds_per_estimate"].to_csv()
+            elif path.name == TIMES:
+                found[name] = pd.read_parquet(path)[["algorithm", "round"]].to_csv()
             else:
                 found[name] = path.read_bytes()
     return found

@@ -113,13 +113,18 @@ class Initial(Settings):
     )
 
 
-class Stage(Settings):
-    """One stage of a training schedule."""
+class Step(Settings):
+    """What a training iteration is made with."""
 
-    until: Count = Field(description="iteration after which the stage ends, counted from the start of the run")
     estimator: Choice
     update: Choice = Choice(name="sgd")
     rate: Rate = Field(description="learning rate")
+
+
+class Stage(Step):
+    """One stage of a training schedule."""
+
+    until: Count = Field(description="iteration after which the stage ends, counted from the start of the run")
 
 
 class Proxy(Settings):
@@ -196,6 +201,26 @@ class RunSettings(Settings):
         if self.first_trial + self.trials > 2**32:  # words of random keys
             raise ValueError(f"first_trial + trials: must be at most 2**32, got {self.first_trial + self.trials}")
         return self
+
+
+class TimingSettings(Settings):
+    """Training iterations of several algorithms on the same data, timed side by side in rounds."""
+
+    data: Choice
+    hidden: Count = Field(description="number of hidden units")
+    batch: Count = Field(description="rows of a mini-batch")
+    algorithms: Annotated[dict[str, Step], Field(min_length=1)]
+    trials: Count = Field(default=1, description="models that an iteration trains together")
+    seed: Seed = 0
+    initial: Initial = Initial()
+    precision: Literal["float32", "float64"] = "float32"
+    rounds: Count = Field(default=60, description="turns of each algorithm")
+    seconds: Positive = Field(default=0.03, description="processor seconds of a turn, about")
+
+    def run(self, algorithm: str) -> RunSettings:
+        """Return the settings of a run of one algorithm, of one iteration."""
+        shared = self.model_dump(exclude={"algorithms", "rounds", "seconds"})
+        return RunSettings(**shared, schedule=(Stage(until=1, **self.algorithms[algorithm].model_dump()),))
 
 
 class GroundTruthSettings(Settings):

@@ -53,6 +53,13 @@ class Checks:
         """Refuse algorithms that the paper's file does not define."""
         self.check_names("algorithm", names, self.paper.algorithms, location)
 
+    def check_one_stage(self, names: Iterable[str], location: tuple) -> None:
+        """Refuse algorithms that are schedules of several stages."""
+        for name in names:
+            if len(stages := self.paper.algorithms[name].stages) > 1:
+                message = f"must be algorithms of one estimator, got {name!r}, a schedule of {len(stages)} stages"
+                raise self.refuse(location, message)
+
     def check_panel(self, panel: Panel, algorithms: Iterable[str], location: tuple) -> None:
         """Refuse unknown data, schedules or proxies that do not fit, and sizes too large for what is asked."""
         paper = self.paper

@@ -25,7 +25,7 @@ FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "sampl
 """Files that `rbmbench fit` adds to those of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
-CERTIFICATE = "certificate.parquet"
+CERTIFICATE, TIMES = "certificate.parquet", "times.parquet"
 
 REFERENCE = "results/reference"  # folder of the kept results of the repository, with a folder for each scale
 KEPT_ARENA = f"{REFERENCE}/desktop"

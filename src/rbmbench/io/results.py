@@ -23,7 +23,7 @@ from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.caches import why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, Layout
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, TIMES, Layout
 from rbmbench.io.meta import (
     CHECKSUMS,
     METAS,
@@ -42,6 +42,7 @@ COLUMNS = {
     BIAS: {"trial": int, "ground_truth": str, "quantity": str, "value": float},
     STOPPING_TIMES: {"chain": int, "stopping_time": int},
     CERTIFICATE: {"trial": int, "quantity": str, "step": int, "value": float},
+    TIMES: {"algorithm": str, "round": int, "iterations": int, "seconds_per_iteration": float},
     ISL: {"sampler": str, **dict.fromkeys(("setting", "trial", "samples"), int)}
     | dict.fromkeys(("validation", "test", "flip"), float),
 }

@@ -206,8 +206,9 @@ class Measurement(JobKind):
     def compute(self, task: Task) -> None:
         task.code = fingerprint(task.settings)
         rbm = dataset = None
-        if self.inputs:
+        if "data" in self.inputs:
             dataset = datasets.read(task.data)
+        if "model" in self.inputs:
             arrays = results.read_model(task.model)
             check_width(arrays["W"], dataset, task.model)
             rbm = RBM(arrays["W"], arrays["b"], arrays["c"])

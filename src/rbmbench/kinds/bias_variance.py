@@ -84,10 +84,7 @@ class BiasVariance(Kind):
     def check(self, checks: Checks, location: tuple) -> None:
         checks.check_algorithms(self.estimators, (*location, "estimators"))
         checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
-        for name in self.estimators:
-            if len(stages := checks.paper.algorithms[name].stages) > 1:
-                message = f"must be algorithms of one estimator, got {name!r}, a schedule of {len(stages)} stages"
-                raise checks.refuse((*location, "estimators"), message)
+        checks.check_one_stage(self.estimators, (*location, "estimators"))
         for name, row in self.rows.items():
             checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
 

@@ -211,15 +211,7 @@ class RunTimesSpec(TableSpec, Trained):
         )
 
     def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
-        machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
-        words = (f"{cpu}, {n} thread{'s' * (n != 1)}, {backend} kernels" for cpu, n, backend in machines.values)
-        yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
-        if self.published.machine:
-            yield f"Published times: {self.published.machine}."
-        yield from variant_notes(self)
-        if less := cuts(self):
-            yield f"Iterations and trials: {listed(less)}."
-        yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
+        yield from notes_of_times(self, numbers, self.published.machine)
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
@@ -230,6 +222,19 @@ class RunTimesSpec(TableSpec, Trained):
         # Steps of UCD grow longer as training goes on, so that iterations matter to times.
         more = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
         return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **more)
+
+
+def notes_of_times(spec: TableSpec, numbers: pd.DataFrame, published: str = "") -> Iterator[str]:
+    """Yield the notes of a table of times: machines, with that of the ``published`` times, and differences."""
+    machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
+    words = (f"{cpu}, {n} thread{'s' * (n != 1)}, {backend} kernels" for cpu, n, backend in machines.values)
+    yield f"Scale: {spec.scale}. Timed on: {'; '.join(words)}."
+    if published:
+        yield f"Published times: {published}."
+    yield from variant_notes(spec)
+    if less := cuts(spec):
+        yield f"Iterations and trials: {listed(less)}."
+    yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
 
 
 RunTimes.SPEC = RunTimesSpec

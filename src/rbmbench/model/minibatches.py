@@ -82,12 +82,13 @@ class MiniBatches:
         while first < last:
             epoch, block = divmod(first, self.per_epoch)
             iterations = min(last - first, self.per_epoch - block)
-            yield self._permutations(epoch)[:, block * self.batch : (block + iterations) * self.batch], iterations
+            self.draw(epoch)
+            yield self._order[:, block * self.batch : (block + iterations) * self.batch], iterations
             first += iterations
 
-    def _permutations(self, epoch: int):
-        if epoch != self._epoch:
+    def draw(self, epoch: int) -> None:
+        """Draw the order of the rows in an epoch, unless it is that of the last call; none for the whole data set."""
+        if epoch != self._epoch and self.batch < len(self.data):
             stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
             keys = kernels_for(self._out).uniforms(stream.next(), len(self.data), np.float64)
             self._order, self._epoch = np.argsort(keys, axis=-1, kind="stable"), epoch
-        return self._order

@@ -34,14 +34,14 @@ NOT_COMPARED = {
     *("seed", "first_trial"),
     # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.
     *("evaluate_every", "evaluate_at", "evaluate_at_products", "validation_likelihood", "test_likelihood"),
-    *("points", "shown"),
+    *("points", "shown", "seconds"),
     # Of the error of log Z, which is in captions and intervals.
     *("spacing", "bracket"),
 }
 ENDS = {"iterations", "samples"}
 """Budgets that say where a curve ends: with more than the paper's, claims are about another place."""
 BUDGETS = ENDS | {
-    *("trials", "products", "rows", "replications", "longest", "estimate.estimates"),
+    *("trials", "products", "rows", "rounds", "replications", "longest", "estimate.estimates"),
     *("annealing.particles", "annealing.temperatures", "proxy.chains", "proxy.rows"),
     *("ground_truth.chains", "ground_truth.burn_in", "ground_truth.samples"),
 }

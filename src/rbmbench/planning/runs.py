@@ -13,6 +13,7 @@ from rbmbench.base.settings import (
     RunSettings,
     Settings,
     Stage,
+    TimingSettings,
 )
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
@@ -41,11 +42,10 @@ class Planner:
         """Return the seed for one purpose, derived from the paper's."""
         return derived_seed(self.paper.defaults.seed, *purpose)
 
-    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> Job:
-        """Return the run of one algorithm on one panel, added to the plan.
+    def settings(self, panel: Panel, algorithm: str, trials: int | None = None) -> RunSettings:
+        """Return the settings of the run of one algorithm on one panel.
 
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
-        Algorithms that train alike share a run, which has the name of the first one.
         """
         entry, defaults, recipe = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
@@ -53,7 +53,7 @@ class Planner:
         names = (*shared, "products", "evaluate_at_products")
         of_panel = {name: value for name in names if (value := getattr(panel, name)) is not None}
         of_panel |= {"initial": recipe.initial} if recipe.initial else {}
-        settings = RunSettings(
+        return RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
@@ -62,12 +62,32 @@ class Planner:
             trials=trials or panel.trials or defaults.trials,
             seed=self.seed("train", panel.data, panel.hidden),
         )
+
+    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> Job:
+        """Return the run of one algorithm on one panel, added to the plan.
+
+        Algorithms that train alike share a run, which has the name of the first one.
+        """
+        settings = self.settings(panel, algorithm, trials)
         rate, digest = settings.schedule[0].rate if len(settings.schedule) == 1 else panel.rate, settings.digest()
         first_name = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
         identity = self.plan.run_ids.setdefault((panel.data, digest), first_name)
         rates = "/".join(dict.fromkeys(f"{stage.rate:g}" for stage in settings.schedule))
-        title = f"{recipe.label}, {self.trained_on(panel)}, rate {rates}"
+        title = f"{self.paper.algorithms[algorithm].label}, {self.trained_on(panel)}, rate {rates}"
         return self.plan.add(Job(identity, "train", settings, panel.data, title=title))
+
+    def timing(self, panel: Panel, algorithms: Iterable[str], rounds: int, seconds: float) -> Job:
+        """Return the job that times algorithms of one stage on one panel side by side, added to the plan.
+
+        All of them begin with the initial parameters of the first one.
+        """
+        runs = {algorithm: self.settings(panel, algorithm) for algorithm in algorithms}
+        steps = {algorithm: run.schedule[0].model_dump(exclude={"until"}) for algorithm, run in runs.items()}
+        alike = next(iter(runs.values())).model_dump(include=set(TimingSettings.model_fields))
+        settings = TimingSettings(**alike, algorithms=steps, rounds=rounds, seconds=seconds)
+        identity = f"{panel.data}-{panel.hidden}h-times-{settings.digest()}"
+        title = f"{of_name('timing').title} of {len(runs)} algorithms, {self.trained_on(panel)}"
+        return self.plan.add(Job(identity, "timing", settings, panel.data, title=title))
 
     def trained_on(self, panel: Panel) -> str:
         """Return data set and hidden units of a panel, for titles of jobs."""

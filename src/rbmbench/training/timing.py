@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training steps as functions to be timed.
 
-Used by the benchmarks, which compare them, and by the forecast.
+Used by the benchmarks, which compare them, by the forecast, and by jobs that time algorithms side by side.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from time import process_time
 
 import numpy as np
 
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
-from rbmbench.base.streams import Purpose, Stream
-from rbmbench.model.rbm import initial_rbm
 from rbmbench.training.shards import make_shards
+from rbmbench.training.trainer import initial_parameters
 
 STEPS = 3  # iterations per call, as shards make several between pauses
 
@@ -33,11 +33,82 @@ def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float
     best, started = [float("inf")] * len(functions), process_time()
     while True:
         for number, function in enumerate(functions):
-            before = process_time()
-            function()
-            best[number] = min(best[number], process_time() - before)
+            best[number] = min(best[number], spent(function))
         if process_time() - started >= seconds:
             return best
+
+
+def spent(function: Callable[[], object]) -> float:
+    """Return the processor time of a call in seconds."""
+    before = process_time()
+    function()
+    return process_time() - before
+
+
+class Steps:
+    """Training iterations of a run without evaluation, in its first stage, from the initial parameters on.
+
+    ``place`` moves an array to the device. ``rbm`` has the parameters.
+    """
+
+    def __init__(self, settings: RunSettings, data, place=lambda array: array):
+        rbm, self._at = initial_parameters(data, settings), 0
+        self.rbm = type(rbm)(*(place(parameter) for parameter in rbm.parameters))
+        self._shards = make_shards(self.rbm, place(data), settings, threads=1)
+        for shard in self._shards:
+            shard.enter(settings.schedule[0], start=True)
+        batches = self._shards[0].batches
+        self._epoch = batches.per_epoch if settings.batch < len(data) else 10**9
+
+    def advance(self, iterations: int) -> None:
+        """Make the next iterations."""
+        for shard in self._shards:
+            shard.advance(self._at, self._at + iterations)
+        self._at += iterations
+
+    def seconds(self, iterations: int) -> float:
+        """Make the next iterations; return the processor seconds of one, with its share of the order of an epoch.
+
+        To draw the order of the rows takes as long as many iterations of a small model. It is timed by itself, for a
+        few iterations may hold the start of an epoch or not.
+        """
+        took, left = 0.0, iterations
+        while left:
+            self._draw(self._at // self._epoch)
+            count = min(left, self._epoch - self._at % self._epoch)
+            took += spent(partial(self.advance, count))
+            left -= count
+        drawn = spent(partial(self._draw, self._at // self._epoch + 1))
+        return took / iterations + drawn / self._epoch
+
+    def _draw(self, epoch: int) -> None:
+        for shard in self._shards:
+            shard.batches.draw(epoch)
+
+
+def iterations_within(steps: Steps, seconds: float) -> int:
+    """Return the number of iterations that take about so many seconds, at least 1, after one to warm up."""
+    steps.advance(1)
+    count = 1
+    while (took := spent(partial(steps.advance, count))) < seconds / 4:
+        count *= 2
+    return max(1, round(count * seconds / took))
+
+
+def one_round(steps: Mapping[str, Callable[[], Steps]], counts: Mapping[str, int], number: int) -> dict[str, float]:
+    """Return the processor seconds per iteration of each algorithm, from one turn of ``counts`` iterations.
+
+    Each algorithm begins anew, in arrays of its own, and makes an iteration to warm up: how fast it is depends on where
+    its arrays lie, by a percent. The order is rotated from round to round, and every other round reversed, so that in
+    an even number of rounds each algorithm is as often before each other one as after it.
+    """
+    names = list(steps)
+    first = number // 2 % len(names)
+    order = (names[first:] + names[:first])[:: -1 if number % 2 else 1]
+    begun = {name: steps[name]() for name in order}
+    for each in begun.values():
+        each.advance(1)
+    return {name: begun[name].seconds(counts[name]) for name in order}
 
 
 def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=None, iterations=1) -> RunSettings:
@@ -65,17 +136,6 @@ def training_step(
     ``place`` moves an array to the device; ``update`` is the update rule with its options.
     """
     settings = step_settings(hidden, batch, estimator, options, trials, update, iterations=10**9)
-    rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))
-    rbm = type(rbm)(*(place(parameter) for parameter in rbm.parameters))
-    shards = make_shards(rbm, place(made_data(rows, visible)), settings, threads=1)
-    for shard in shards:
-        shard.enter(settings.schedule[0], start=True)
-    iteration = iter(range(10**9))
-
-    def step():
-        at = next(iteration)
-        for shard in shards:
-            shard.advance(at * steps, (at + 1) * steps)
-
+    step = partial(Steps(settings, made_data(rows, visible), place).advance, steps)
     step.steps = steps
     return step

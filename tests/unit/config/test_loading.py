@@ -74,6 +74,13 @@ COUPLED |= {"replications": 3, "longest": 11}
 LONG = "x" * 65
 
 
+def timed(row=None, **values) -> dict:
+    """Return overrides with a table of step times."""
+    row = {"data": "bars_and_stripes", "hidden": 16, "rate": 0.1, "algorithms": ["pop_cd_1", "cd_1"]} | (row or {})
+    table = {"kind": "step_times", "title": "t", "rows": {"bars": row}, "against": {"pop_cd_1": "cd_1"}}
+    return nested("tables", "table9", table | values)
+
+
 def nested(*keys_and_value) -> dict:
     *keys, value = keys_and_value
     for key in reversed(keys):
@@ -163,6 +170,17 @@ def test_an_algorithm_may_be_a_schedule(config):
         (
             nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.a", "reference": "cd_2"}),
             ["tables.table9.reference", "'cd_2'", "nearest: 'cd_1"],
+        ),
+        (timed({"data": "barz"}), ["table9.rows.bars.data", "'barz'"]),
+        (timed({"batch": 33}), ["table9.rows.bars.batch", "must be at most the 32 rows", "got 33"]),
+        (timed({"algorithms": []}), ["table9.rows.bars.algorithms", "at least 1"]),
+        (timed({"algorithms": ["cd_2"]}), ["table9.rows.bars.algorithms", "'cd_2'", "nearest: 'cd_1"]),
+        (timed(rows={}), ["table9.rows", "at least 1"]),
+        (timed(rounds=0), ["table9.rounds", "got 0"]),
+        (timed(against={"pcd_1": "cd_1"}), ["table9.against", "'pcd_1'", "allowed: cd_1, pop_cd_1"]),
+        (
+            with_schedule(PCD | {"until": 7}, CD) | timed({"algorithms": ["staged"]}),
+            ["table9.rows.bars.algorithms", "'staged'", "2 stages"],
         ),
         ({"algorithms": {LONG: {"label": "a", "estimator": "cd"}}}, [f"algorithms.{LONG}", "at most 64 characters"]),
         ({"figures": {f"fig{LONG}": {"title": "a"}}}, [f"figures.fig{LONG}", "at most 64 characters"]),

@@ -19,6 +19,8 @@ SHARE = {"kind": "stopping_time_share", "times": "fig5.rbm", "within": 10, "abov
 RATIO = {"kind": "run_time_ratio", "figures": ["fig2"], "algorithm": "ucd", "against": "cd_1", "below": 2.0}
 SMALLEST = {"kind": "smallest_within", "curves": ["fig6.a.cd_1"], "against": "fig6.a.ucd", "tolerance": 0.1, "above": 1}
 REACH = {"kind": "reach_difference", "curve": "fig2.a.ucd", "against": "fig2.a.cd_1", "share": 0.9, "above": 0}
+STEP_TIME = {"kind": "step_time_ratio", "table": "tablea_step_times", "algorithm": "pt_10", "against": "cd_1"}
+STEP_TIME |= {"above": 2.0}
 TIME = {"kind": "run_time_magnitude", "table": "table1", "algorithm": "ucd"}
 TIMES = {"table1": {"entries": [{"algorithm": "cd_1", "time": 5.0}, {"algorithm": "ucd", "time": 16.0}]}}
 SIZE = {"kind": "order_of_magnitude", "entry": "table1.letters_16.cd_1", "quantity": "bias"}
@@ -57,7 +59,7 @@ def test_claims_of_all_kinds_are_accepted(checked):
     good = [ABOVE, GAP, AT, SPREAD, SHARE, RATIO, SMALLEST, REACH, TIME]
     claims = [{"id": f"c{number}", "where": "here", "text": "so", **claim} for number, claim in enumerate(good)]
     assert checked("ucd", {"claims": claims, "published_tables": TIMES}) == (0, "")
-    for key, claims, printed in (("popcd", [SIZE, VARIANCE], PRINTED), ("rates_fpcd", [SAMPLES, COST], {})):
+    for key, claims, printed in (("popcd", [SIZE, VARIANCE, STEP_TIME], PRINTED), ("rates_fpcd", [SAMPLES, COST], {})):
         claims = [{"id": f"c{number}", "where": "here", "text": "so", **claim} for number, claim in enumerate(claims)]
         assert checked(key, {"claims": claims, "published_tables": printed}) == (0, "")
 
@@ -182,6 +184,16 @@ MISTAKES = {
         "ucd",
         one(TIME | {"table": "table4"}),
         f"{C}table: unknown table of run times 'table4'; nearest: 'table",
+    ),
+    "table of step times": (
+        "popcd",
+        one(STEP_TIME | {"table": "table1"}),
+        f"{C}table: unknown table of step times 'table1'; allowed: tablea_step_times",
+    ),
+    "algorithm that is not timed": (
+        "popcd",
+        one(STEP_TIME | {"against": "pcd_1"}),
+        f"{C}against: unknown algorithm of the table 'pcd_1'; nearest: ",
     ),
     "time that is not published": (
         "ucd",

@@ -20,7 +20,7 @@ pytest.importorskip("papermill", reason="notebooks need the extra 'workflow'")
 from rbmbench.reporting.page import notebooks  # noqa: E402
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
 
-ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "table")
+ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "step_times", "table")
 """Templates of what is not trained here, or not from the usual start."""
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -94,6 +94,7 @@ def test_table_and_claims_run_from_end_to_end(tmp_path):
 def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
     from unit.kinds.test_coupling_times import coupling_figure
     from unit.kinds.test_run_times import times_table
+    from unit.kinds.test_step_times import step_table
 
     (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
     files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "svg", "md", "csv")}
@@ -106,6 +107,12 @@ def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
     parameters = {"spec": str(tmp_path / "table.json")} | files
     run_notebook(NOTEBOOKS / "run_times.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
     assert "| UCD" in Path(files["md"]).read_text()
+    (tmp_path / "steps.json").write_text(
+        json.dumps(step_table(tmp_path, {"fig1.a": {"cd_1": [0.1], "pop_cd_1": [0.3]}}))
+    )
+    parameters["spec"] = str(tmp_path / "steps.json")
+    run_notebook(NOTEBOOKS / "step_times.ipynb", parameters, tmp_path / "s.ipynb", tmp_path / "s.html")
+    assert "| pop-CD-1" in Path(files["md"]).read_text()
 
 
 def outputs(path: Path) -> list:

@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-from rbmbench.training.timing import best_seconds
+from collections import Counter
+from functools import partial
+from itertools import permutations
+
+import pytest
+from core_helpers import binary_data
+
+from rbmbench.model.minibatches import MiniBatches
+from rbmbench.training import timing
+from rbmbench.training.timing import Steps, best_seconds, iterations_within, one_round, step_settings
 
 
 def test_a_step_and_its_products_are_timed():
@@ -7,3 +16,66 @@ def test_a_step_and_its_products_are_timed():
     times = best_seconds(lambda: calls.append("step"), lambda: calls.append("products"), seconds=0.01)
     assert calls[:4] == ["step", "products"] * 2
     assert all(0 <= seconds < float("inf") for seconds in times)
+
+
+class Recorded:
+    """Iterations that record themselves in place of training."""
+
+    def __init__(self, calls, name):
+        self.calls, self.name = calls, name
+
+    def advance(self, iterations):
+        self.calls.append((self.name, iterations))
+
+    def seconds(self, iterations):
+        self.advance(iterations)
+        return 1.0
+
+
+def test_in_rounds_each_algorithm_begins_anew_and_is_as_often_before_each_other_as_after():
+    counts, before, first = {"a": 7, "b": 3, "c": 5}, Counter(), Counter()
+    for number in range(12):
+        calls = []
+        seconds = one_round({name: partial(Recorded, calls, name) for name in counts}, counts, number)
+        assert seconds.keys() == counts.keys()
+        order = [name for name, _ in calls[:3]]
+        assert calls == [(name, 1) for name in order] + [(name, counts[name]) for name in order]
+        first[order[0]] += 1
+        before.update((one, other) for place, one in enumerate(order) for other in order[place + 1 :])
+    assert all(before[pair] == 6 for pair in permutations(counts, 2))
+    assert set(first.values()) == {4}
+
+
+def test_turns_have_the_iterations_that_take_the_time():
+    clock = iter(range(1, 10**6))
+
+    class Busy:
+        """An iteration is some sums."""
+
+        def advance(self, iterations):
+            sum(next(clock) for _ in range(2000 * iterations))
+
+    count = iterations_within(Busy(), 0.02)
+    assert 10 < count < 2000  # of 2000 sums, which take 50 to 500 microseconds
+    assert iterations_within(Busy(), 1e-9) == 1
+
+
+@pytest.mark.parametrize("iterations", [2, 7, 13])
+def test_an_iteration_has_its_share_of_the_order_of_an_epoch_wherever_that_begins(monkeypatch, iterations):
+    """An epoch has five iterations; its order takes 40 s, an iteration 3 s, by a clock that only they move."""
+    clock, steps = [0.0], Steps(step_settings(hidden=3, batch=5), binary_data(29, 7))
+    monkeypatch.setattr(timing, "process_time", lambda: clock[0])
+    draw, at = MiniBatches.draw, MiniBatches.at
+
+    def drawn(self, epoch):
+        clock[0] += 40.0 * (epoch != self._epoch)
+        draw(self, epoch)
+
+    def mini_batch(self, iteration):
+        clock[0] += 3.0
+        return at(self, iteration)
+
+    monkeypatch.setattr(MiniBatches, "draw", drawn)
+    monkeypatch.setattr(MiniBatches, "at", mini_batch)
+    steps.advance(1)
+    assert steps.seconds(iterations) == pytest.approx(3.0 + 40.0 / 5)

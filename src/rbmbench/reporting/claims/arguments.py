@@ -164,6 +164,12 @@ def _timed_algorithms(context: Context) -> Iterator[str]:
     return (name for name in (table.names(context.paper) if table else ()) if name in printed)
 
 
+def _algorithms_of_table(context: Context) -> Iterator[str]:
+    """Yield the algorithms that the argument ``table`` times."""
+    table = context.paper.tables.get(str(context.arguments.get("table")))
+    return table.names(context.paper) if table else iter(())
+
+
 def _metrics(context: Context) -> set[str]:
     """Return the metrics that the package knows, and those that panels of the paper show."""
     panels = context.paper.panels_of("learning_curves").values()
@@ -204,6 +210,8 @@ PublishedEntryName = _name(_PUBLISHED, _published_entries, f"{_OF_ENTRY}; with a
 TimesName = _name(_TIMES, _names("coupling_times"), "name of stopping times: FIGURE.COUPLING")
 RankName = _name(("figure of ranks", "algorithm"), _names("arena_ranks"), "name of final ranks: FIGURE.ALGORITHM")
 TableName = _name(("table of run times",), _keys("run_times"), "name of a table of run times")
+StepTableName = _name(("table of step times",), _keys("step_times"), "name of a table of step times")
+StepAlgorithmName = _name(("algorithm of the table",), _algorithms_of_table, "key of an algorithm of the table")
 FigureName = _name(_CURVE[:1], _keys("learning_curves"), "name of a figure of learning curves")
 AlgorithmName = _name(("algorithm of these figures",), _algorithms_of_figures, "key of an algorithm of the figures")
 TimedAlgorithmName = _name(

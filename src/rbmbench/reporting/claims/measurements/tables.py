@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements of tables: bias and variance of estimators, and run times."""
+"""Measurements of tables: bias and variance of estimators, times of runs and of iterations."""
 
 from typing import Annotated, Literal
 
@@ -14,6 +14,8 @@ from rbmbench.reporting.claims.arguments import (
     Factor,
     FigureName,
     PublishedEntryName,
+    StepAlgorithmName,
+    StepTableName,
     TableName,
     TimedAlgorithmName,
 )
@@ -140,14 +142,34 @@ def _entry_interval(source: Source, quantity: str) -> tuple[float, float, float]
 
 
 @measures(POSITIVE)
+def step_time_ratio(
+    evidence: Evidence, *, table: StepTableName, algorithm: StepAlgorithmName, against: StepAlgorithmName
+) -> Measurement:
+    """Measure the ratio of the times of an iteration of two algorithms that are timed side by side.
+
+    It is the geometric mean over the rows that have both, see `intervals.ratio_of_times`. Fewer trials and stand-in
+    data do not matter here.
+    """
+    source = evidence.of(table, "step_times")
+    rows = [source.frame[name] for name in source.frame.columns.unique(0)]
+    pairs = [(row[algorithm], row[against]) for row in rows if {algorithm, against} <= {*row}]
+    if not pairs:
+        raise NotRun(f"no row of {table} has both {algorithm} and {against}")
+    rounds = f"{len(source.frame)} rounds of {len(pairs)} row{'s' * (len(pairs) > 1)}"
+    what = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
+    return Measurement(*intervals.ratio_of_times(pairs), what, (source,))
+
+
+@measures(POSITIVE)
 def run_time_ratio(
     evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
 ) -> Measurement:
-    """Measure the ratio of the times of an iteration, as the geometric mean over panels; the interval is their range.
+    """Measure the ratio of the times of an iteration in runs, the geometric mean over panels, with their range.
 
-    Only runs on the same processor, with the same number of threads and on the same backend are compared, and models
-    with as many hidden units as the paper's. Short runs, few trials and stand-in data do not matter here, so that no
-    sources are returned, whose budgets would be compared with what the claim needs.
+    It is for algorithms whose iterations grow longer as training goes on, as those of UCD; others are timed side by
+    side, see `step_time_ratio`. Only runs on the same processor, with the same number of threads and on the same
+    backend are compared, and models with as many hidden units as the paper's. Short runs, few trials and stand-in data
+    do not matter here, so that no sources are returned, whose budgets would be compared with what the claim needs.
     """
     ratios, notes = [], []
     shown = {name: evidence.spec(name) for name in figures}
