@@ -188,9 +188,15 @@ class Shown(Spec):
 
 
 def number_of(key: str) -> str:
-    """Return the paper's own name, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
+    """Return the paper's own name, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``.
+
+    A letter in place of the number marks a figure or table of ours: "Table of step times" for ``_tablea_step_times``.
+    """
     kind, number, addition = KEY_WITHIN_PAPER.search(key).groups()
-    name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+    name = "Figure" if kind == "fig" else "Table"
+    if number.isalpha() and addition:
+        return f"{name} of {addition.replace('_', ' ')}"
+    name += f" {number}"
     return f"{name} ({addition.replace('_', ' ')})" if addition else name
 
 
