@@ -114,7 +114,7 @@ class Initial(Settings):
 
 
 class Step(Settings):
-    """What a training iteration is made with."""
+    """Estimator, update rule and rate of a training iteration."""
 
     estimator: Choice
     update: Choice = Choice(name="sgd")

@@ -39,9 +39,9 @@ Timed = tuple[pd.DataFrame, Meta]
 
 
 class TimedRow(Panel):
-    """What some algorithms train while they are timed."""
+    """Data, model and algorithms of a row, which are timed side by side."""
 
-    iterations: Count = Field(default=1, description="not used: a turn has as many as take its time")
+    iterations: Count = Field(default=1, description="ignored: a turn has as many as fit into its time")
     algorithms: Names = Field(description="keys of the algorithms")
 
 
@@ -50,8 +50,8 @@ class StepTimes(Kind):
     """A table of how long a training iteration takes with algorithms that are timed side by side."""
 
     kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
-    rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="what is timed, by name")
-    against: dict[Name, Name] = Field(description="by algorithm, the one that its time is divided by")
+    rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="rows of the table, by name")
+    against: dict[Name, Name] = Field(description="by algorithm, the algorithm whose time divides its time")
     rounds: Count = Field(default=60, description="turns of each algorithm")
     seconds: Positive = Field(default=0.03, description="processor seconds of a turn, about")
 
