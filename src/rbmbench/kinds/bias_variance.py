@@ -63,6 +63,14 @@ class TruthBudget(Settings):
     samples: Count = Field(description="samples the model expectation is averaged over")
 
 
+class EstimatedModels(Panel):
+    """Trained models, and the mini-batches of their estimates."""
+
+    samples: Count | None = Field(
+        default=None, description="rows of a mini-batch of the estimates; null: those of the data set's entry"
+    )
+
+
 @KINDS.register
 class BiasVariance(Kind):
     """A table of the bias and variance of gradient estimates of trained models."""
@@ -73,7 +81,7 @@ class BiasVariance(Kind):
     models: Count = Field(description="trained models per row")
     estimates: Count = Field(description="gradient estimates per estimator and model")
     ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
-    rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
+    rows: Annotated[dict[Name, EstimatedModels], Field(min_length=1)] = Field(description="the rows, by name")
 
     IS_TABLE = True
 
@@ -109,6 +117,7 @@ class BiasVariance(Kind):
                     data=row.data,
                     hidden=row.hidden,
                     rate=row.rate,
+                    samples=row.samples,
                     ground_truth=self.ground_truth.model_dump(),
                     model=planner.plan.folder(run),
                     estimates=estimates_of_row,
@@ -130,11 +139,13 @@ class BiasVariance(Kind):
             truths.append(planner.measured("ground_truth", name, run, settings, title=title).id)
         return tuple(truths)
 
-    def _estimate(self, planner: Planner, row: Panel, run: Job, algorithm: str, truths: tuple[str, ...]) -> Job:
+    def _estimate(
+        self, planner: Planner, row: EstimatedModels, run: Job, algorithm: str, truths: tuple[str, ...]
+    ) -> Job:
         """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
         settings = EstimateSettings(
             estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
-            batch=planner.paper.data[row.data].batch,
+            batch=row.samples or planner.paper.data[row.data].batch,
             estimates=self.estimates,
             seed=planner.seed("estimates", row.data, row.hidden),
         )
@@ -162,6 +173,7 @@ class Row(Spec):
     data: str
     hidden: int
     rate: float
+    samples: int | None = None
     model: str = Field(description="folder of the run that trained the models")
     ground_truth: dict[str, int] = Field(default={}, description="chains, burn_in and samples of parallel tempering")
     estimates: tuple[Estimate, ...]
@@ -304,7 +316,8 @@ class BiasVarianceSpec(TableSpec):
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
     model, meta = read_meta(row.model), read_meta(estimate.folder)
     data, settings = data_of(model, row.model), meta.get("settings", {})
-    labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
+    title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
+    labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
     return (
         read_table(estimate.folder, BIAS)
         .rename(columns={"trial": "model"})

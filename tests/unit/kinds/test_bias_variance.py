@@ -53,6 +53,12 @@ def spec(tmp_path):
     return parse(BiasVarianceSpec, values, "test")
 
 
+def test_rows_with_their_own_number_of_samples_name_it(spec):
+    (row,) = spec.rows
+    more = spec.model_copy(update={"rows": (row, row.model_copy(update={"name": "toy_37", "samples": 37}))})
+    assert paper_layout(more)["", "problem"].tolist() == ["Toy & Bars", "Toy & Bars, 37 samples"]
+
+
 def test_csv_has_one_line_for_each_estimator_and_ground_truth(spec, tmp_path):
     wide = wide_of(spec)
     assert wide[["algorithm", "ground_truth", "models"]].to_numpy().tolist() == [

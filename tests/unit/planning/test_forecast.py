@@ -558,7 +558,7 @@ def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, mo
     options = "--results", tmp_path, "--out", tmp_path / "forecast.csv", "--target"
     assert asked(repository, *options, "paper_cd_bias_bound", "popcd_table1") == 0
     results = [line.split(",")[0] for line in (tmp_path / "forecast.csv").read_text().splitlines()]
-    figures = ["cd_bias_bound_fig1", "cd_bias_bound_fig1_100_trials", "cd_bias_bound_fig2"]
+    figures = [f"cd_bias_bound_{name}" for name in ("fig1", "fig1_100_trials", "fig2", "fig3")]
     assert results == ["result", *figures, "popcd_table1", "total"]
     line = refused(capsys, asked(repository, *options, "popcd_tabel1"))
     assert line.startswith("unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; allowed: all, all_figures,")

@@ -173,7 +173,7 @@ def test_targets_of_papers_leave_out_studies():
     assert smoke.targets["all_tables"] == [key for key in smoke.tables if key not in own]
     assert smoke.targets["all"] == list(smoke.outputs)
     assert smoke.targets["paper_cd_bias_bound"] == [
-        f"cd_bias_bound_{name}" for name in ("fig1", "fig1_100_trials", "fig2")
+        f"cd_bias_bound_{name}" for name in ("fig1", "fig1_100_trials", "fig2", "fig3")
     ]
     assert smoke.targets["popcd_table1"] == ["popcd_table1"]
 
@@ -206,6 +206,15 @@ def test_specs_have_what_is_smaller_than_the_paper_s():
     sizes = {change.setting: change for change in smoke["ucd_fig3"].spec.of_part("a")}
     for name, pair in {"hidden": (11, 100), "estimator.chains": (60, 1000)}.items():
         assert (sizes[name].value, sizes[name].published, sizes[name].kind) == (*pair, "setting")
+
+
+def test_rows_with_other_numbers_of_samples_share_their_model(paper):
+    table = paper.tables["popcd_tableb_samples"]
+    estimates = [paper.jobs[one] for one in ids_shown(paper, table, "estimate")]
+    assert sorted(one.settings.batch for one in estimates) == [246, 246, 984, 984, 13038, 13038, 52152, 52152]
+    assert {(one.run, one.needs) for one in estimates} == {(estimates[0].run, estimates[0].needs)}
+    assert {estimates[0].run} < set(ids_shown(paper, paper.tables["popcd_table1"]))
+    assert [row.samples for row in table.spec.rows] == [246, 984, 13038, 52152]
 
 
 def test_specs_name_the_folders(paper):
@@ -361,6 +370,9 @@ def test_the_bias_of_cd_is_measured_as_published():
     assert {run.schedule[0].estimator.options["k"] for run in beyond} == {1, 2, 5, 10}
     assert {run.data.options["d"] for run in beyond} == {4, 6, 8}
     assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
+    constant = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig3"])]
+    sizes = {(run.data.name, run.bias_bound is None) for run in constant}
+    assert sizes == {("diag", False), ("one_d_ball", False), ("bars_and_stripes", True)}  # 32 units are too many
     panel = made.figures["cd_bias_bound_fig1"].spec.panels[0]
     assert (panel.metrics, panel.iteration_axis) == (("cd_bias", "bias_bound", "older_bias_bound"), "log")
 
@@ -370,7 +382,8 @@ def test_dc_programming_is_run_as_published():
     assert {run.settings.seed for run in made.of_kind("train").values() if run.data == "shifting_bar"} == {
         derived_seed(2017, "train", "shifting_bar", 4)
     }
-    for run in (run.settings for run in made.of_kind("train").values()):
+    own = ids_shown(made, made.figures["sdcp_figa_one_inner_step"])  # not in the paper
+    for name, run in ((name, job.settings) for name, job in made.of_kind("train").items()):
         (stage,) = run.schedule
         # Gibbs steps an iteration, whatever the update rule.
         steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
@@ -378,7 +391,7 @@ def test_dc_programming_is_run_as_published():
         assert steps == (12 if small else 25 if "25" in str(stage.estimator.options) else 24)
         assert run.trials >= (25 if small else 10)  # Figures 1 and 2 have more
         assert run.test_likelihood
-        assert run.iterations == (50_000 if small else run.iterations)
+        assert run.iterations == (5_000 if name in own else 50_000 if small else run.iterations)
     epochs = {
         run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
         for run in made.of_kind("train").values()

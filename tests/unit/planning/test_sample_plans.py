@@ -46,7 +46,7 @@ def test_sheets_and_curves_share_their_samples(config):
         ids_shown(found, found.figures[f"rates_fpcd_{name}"], "sample") for name in ("fig1", "fig2_mnist")
     )
     assert sheets == curves
-    assert len(found.of_kind("sample")) == 8
+    assert len(found.of_kind("sample")) == 10
     spec = found.figures["rates_fpcd_fig1"].spec
     names = [entry.sampler for entry in spec.panels[0].samplers]
     assert names == ["rates_herding", "rates_fpcd", "sample_penalization", "gibbs"]

@@ -219,6 +219,18 @@ def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
     assert (found.value, found.low, found.high) == pytest.approx((0.015, 0.012, 0.018))
 
 
+def test_a_bias_ratio_is_that_of_the_means_over_models(tmp_path):
+    biases = {"cd_1": (0.02, 0.03, 0.07), "pop_cd_1": (0.002, -0.001, 0.005)}
+    rows = {name: [numbers(1e-4, bias, 1e-3) for bias in of_models] for name, of_models in biases.items()}
+    evidence = entries(tmp_path, {"r": rows | {"pcd_1": rows["cd_1"][:1]}})
+    found = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pop_cd_1", against="table1.r.cd_1")
+    assert found.value == pytest.approx(0.006 / 0.12)
+    assert found.low < 0 < found.value < found.high
+    alone = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pcd_1", against="table1.r.cd_1")
+    assert alone.value == pytest.approx(1.0)
+    assert np.isnan(alone.low)
+
+
 def test_a_source_is_asked_for_once(tmp_path, monkeypatch):
     evidence = entries(tmp_path, {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)]}})
     asked = []

@@ -4,6 +4,7 @@
 from typing import Annotated, Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.planning.specs import Source
@@ -75,6 +76,18 @@ def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName)
         return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
     low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
     return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
+
+
+@measures()
+def bias_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
+    """Measure the ratio of the debiased squared biases of two estimators, means over the models; interval over these.
+
+    It is about 0 for an estimator without bias, and may be negative.
+    """
+    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
+    biases = pd.concat([source.frame["bias_debiased"] for source in (one, other)], axis=1).dropna().to_numpy()
+    what = f"debiased bias, {one.label} over {other.label}, ground truth {one.ground_truth}, {len(biases)} models"
+    return Measurement(*intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1]), what, (one, other))
 
 
 _LOW_HIGH = ("bias_low", "bias_high")
