@@ -67,7 +67,9 @@ THIN = 0.6
 """Width of curves in a column of a journal, as a share of that on a page."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
+CIRCLES = {"linestyle": "none", "marker": "o", "markersize": 5, "markerfacecolor": "none"}
 LOOKS = {
+    "compared": CIRCLES | {"color": "0.25"},
     "second": {"color": "0.4"} | FURTHER[0],
     "third": {"color": "0.4"} | FURTHER[1],
     "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
@@ -208,7 +210,11 @@ def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: floa
         return
     # A gap breaks a curve; missing values at its ends only widen the axis.
     kept = slice(known[0], known[-1] + 1)
-    x, look = series.x[kept], look | (FURTHER[series.place - 1] if series.place else {})
+    x = series.x[kept]
+    if series.marked:
+        ax.plot(x, array_of(series.mean[kept], factor), **CIRCLES, color=look["color"], zorder=3)
+        return
+    look |= FURTHER[series.place - 1] if series.place else {}
     ax.plot(x, array_of(series.mean[kept], factor), **look)
     if shade and series.low and series.trials != 1:
         low, high = array_of(series.low[kept], factor), array_of(series.high[kept], factor)

@@ -91,6 +91,43 @@ def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
     np.testing.assert_allclose(numbers["estimate_low"], values.mean(axis=0) - 1)
 
 
+def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_path):
+    # Tempered values at 41 evaluations; annealing, whose log Z is 2 nats smaller, at two: two and 50 particles count.
+    values, places = rising(-5.0, trials=1), [20, 40]
+    twice = np.where(np.isin(np.arange(41), places), 2.0, np.nan)[None]
+    known = {"log_partition_error": 0 * values + 0.125, "log_partition_converged": 0 * values + 1}
+    known |= {"compared_log_likelihood": values + twice, "compared_log_partition_error": twice / 4}
+    known["compared_annealing_effective_sample_size"] = np.where(np.arange(41) == 40, 50.0, twice)
+    budget = {"products": 700, "particles": 100, "temperatures": 50_000}
+    panel = {"curves": {"ucd": values}, "diagnostics": {"ucd": known}, "annealing": budget}
+    spec = spec_of(tmp_path, {"a": panel | {"metrics": ["log_likelihood", "compared_log_likelihood"]}})
+    (path,) = tmp_path.rglob("curve.parquet")
+    pd.read_parquet(path).dropna().to_parquet(path)
+    found = spec.read()
+    curve, circles = spec.chart(found).panels[0].series
+    assert (curve.marked, circles.marked, circles.key) == (False, True, "ucd")
+    assert circles.x == (2000, 4000)
+    expected = values[0, places] + 2
+    assert circles.mean == pytest.approx(expected)
+    assert circles.estimate_low == (None, pytest.approx(expected[1] - 0.98))
+    assert circles.estimate_high == pytest.approx(expected + np.array([np.log(40), 0.98]))
+    assert len(curve.x) == 41
+    picture = drawn(spec)
+    line, marks = picture.axes[0].get_lines()
+    assert (marks.get_linestyle(), marks.get_marker(), marks.get_markerfacecolor()) == ("None", "o", "none")
+    assert marks.get_color() == line.get_color()
+    np.testing.assert_allclose(marks.get_xydata().T, [circles.x, 13 * expected])
+    assert picture.axes[0].get_ylim()[1] > 13 * expected.max()
+    assert picture.axes[0].get_ylabel() == "log-likelihood of the training set\n(nats)"
+    entries = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert entries == ["ucd", "open circles: by annealed importance sampling"]
+    caption = spec.caption(found)
+    words = "Open circles: by annealed importance sampling of 100 particles and 50\N{NO-BREAK SPACE}000 temperatures;"
+    assert f"{words} at least 2 particles count." in caption
+    assert "rests on few particles" not in caption
+    assert "dashed" not in caption
+
+
 def test_a_figure_of_exact_values_has_no_columns_of_estimates(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES}})
     found = spec.read()
