@@ -99,20 +99,17 @@ class EvaluateJob(JobKind):
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run
-        number, at_once = evaluations(run), TEMPERED_ROWS if settings.tempering else settings.particles
-        parts = [(number, settings.chain_steps, at_once)]
+        number, particles, total = evaluations(run), settings.particles, Counter()
+        parts = [(number, settings.chain_steps, TEMPERED_ROWS if settings.tempering else particles)]
         if settings.compared:
-            parts.append(
-                (min(settings.compared, number), settings.particles * settings.temperatures, settings.particles)
-            )
-            at_once = max(at_once, settings.particles)
-        total: Counter = Counter()
-        for models, chains, together in parts:
-            each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // together})
-            each[product(m, n, together)] += 4 * chains * m * n
+            parts.append((min(settings.compared, number), particles * settings.temperatures, particles))
+        for models, chains, at_once in parts:
+            each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
+            each[product(m, n, at_once)] += 4 * chains * m * n
             each.update(likelihood_of_rows(rows, m, n))
             total.update(times(each, run.trials * models))
-        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * at_once * (m + n)
+        most = max(at_once for *_, at_once in parts)
+        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * most * (m + n)
         memory = {"process": 1, "kept entry": rows * m, "byte": kept}
         return Work(measuring(total), memory)
 

@@ -25,6 +25,14 @@ from rbmbench.model.sparse_rows import content, training_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
+METRIC_OF = {
+    "log_partition": "log_partition",
+    "standard_error": "log_partition_error",
+    "effective_sample_size": "annealing_effective_sample_size",
+    **{name: f"log_partition_{name}" for name in ("low", "high", *TEMPERED)},
+}
+"""Metrics by the fields of estimates of log Z."""
+
 
 def annealed_curve(
     snapshots: dict[str, np.ndarray],
@@ -91,9 +99,9 @@ def annealed_curve(
     contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
     here = len(snapshots["snapshot_iterations"])
-    ends = (all_snapshots or here) * np.arange(1, settings.compared + 1) // max(1, settings.compared)
-    compared = (np.unique(ends) - 1 - first_snapshot).tolist()
-    order = [*range(here), *(number for number in compared if 0 <= number < here)]
+    compared = min(settings.compared, all_snapshots := all_snapshots or here)
+    again = (all_snapshots * part // compared - 1 - first_snapshot for part in range(1, compared + 1))
+    order = [*range(here), *(place for place in again if 0 <= place < here)]
     evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(visible)
@@ -124,38 +132,21 @@ def annealed_curve(
             progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
-        metrics = rows.log_likelihoods(models, log_z.log_partition) | {
-            "log_partition": log_z.log_partition,
-            "log_partition_error": log_z.standard_error,
-        }
-        if settings.tempering and not is_compared:
-            metrics |= {f"log_partition_{name}": getattr(log_z, name) for name in TEMPERED}
-        else:
-            metrics["annealing_effective_sample_size"] = log_z.effective_sample_size
-            if settings.bracket and not is_compared:
-                metrics |= {"log_partition_low": log_z.low, "log_partition_high": log_z.high}
-        if is_compared:
-            metrics = {COMPARED + name: values for name, values in metrics.items()}
-        evaluation.add(metrics, of_trials)
+        metrics = rows.log_likelihoods(models, log_z.log_partition)
+        metrics |= {METRIC_OF[name]: values for name, values in vars(log_z).items()}
+        evaluation.add({COMPARED * is_compared + name: values for name, values in metrics.items()}, of_trials)
     return evaluation.curve.frame()
 
 
 class _AnnealedEvaluation:
     """An evaluation in progress: the finished snapshots, and the particles or chains of those in progress.
 
-    ``order`` has the place of each snapshot, again if it is annealed as well.
+    ``order`` has the places of the snapshots, of some again for another estimate.
     """
 
-    def __init__(
-        self,
-        snapshots,
-        order: list[int],
-        checkpointer: Checkpointer,
-        saved: State | None,
-        progress: Progress | None,
-    ):
-        self.iterations, self.models = snapshots_of(snapshots)
-        self._order = order
+    def __init__(self, snapshots, order: list[int], checkpointer: Checkpointer, saved: State | None, progress):
+        iterations, self.models = snapshots_of(snapshots)
+        self._order, self.iterations = order, [iterations[place] for place in order]
         self._checkpointer, self._progress = checkpointer, progress
         self.curve, self.done = (Curve(saved["curve"]), saved["snapshots"]) if saved else (Curve(), 0)
         self._begun = saved if saved and saved["particles"] else None
@@ -178,7 +169,7 @@ class _AnnealedEvaluation:
     def report(self, count: int, steps: int, all_steps: int) -> None:
         """Report the number of finished snapshots, including fractions of those in progress."""
         if self._progress and steps < all_steps:
-            self._progress(round(self.done + count * steps / all_steps, 2), len(self._order), *self._value)
+            self._progress(round(self.done + count * steps / all_steps, 2), len(self.iterations), *self._value)
 
     def pause(self, count: int, particles: Callable[[], Particles | list[dict[str, np.ndarray]]]) -> None:
         """Save the particles or chains if a checkpoint is due or there is a signal, which ends the evaluation."""
@@ -192,20 +183,20 @@ class _AnnealedEvaluation:
                 arrays = {f"{number}.{name}": array for number, own in enumerate(chains) for name, array in own.items()}
             return self._state(arrays) | plain
 
-        self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self._order)}", state)
+        self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)
 
     def add(self, metrics: dict[str, np.ndarray], trials: np.ndarray) -> None:
         """Add the metrics of the next snapshots to the curve, and save it."""
         likelihoods = next(iter(metrics.values()))
-        for s, number in enumerate(self._order[self.done : self.done + len(likelihoods)]):
-            values = {name: of_snapshots[s] for name, of_snapshots in metrics.items()}
-            self.curve.add(trials, self.iterations[number], values)
-        self.done += len(likelihoods)
+        count = len(likelihoods)
+        for s, iteration in enumerate(self.iterations[self.done : self.done + count]):
+            self.curve.add(trials, iteration, {name: values[s] for name, values in metrics.items()})
+        self.done += count
         self._value = [float(likelihoods[-1].mean())]
-        if self._checkpointer.path and self.done < len(self._order):
+        if self._checkpointer.path and self.done < len(self.iterations):
             self._checkpointer.save(self._state({}))
         if self._progress:
-            self._progress(self.done, len(self._order), *self._value)
+            self._progress(self.done, len(self.iterations), *self._value)
 
     def _state(self, particles: dict[str, np.ndarray]) -> State:
         return {"curve": self.curve.columns(), "snapshots": self.done, "particles": particles}
