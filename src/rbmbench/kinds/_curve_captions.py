@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """What the lines of a panel's second and third metric are."""
 ESTIMATES = "thin bars: 95 % intervals of estimates"
-CIRCLES = "open circles: by annealed importance sampling"
+CIRCLES = "open circles, dotted bars: by annealed importance sampling"
 ANNEALING = "annealing."
 """What begins the names of settings of annealing."""
 REFERENCES = {

@@ -181,7 +181,7 @@ def _draw_panel(
     for series in panel.series:
         if panel.drawn_as == "steps":
             _draw_steps(ax, panel, series, looks[series.key])
-        else:
+        elif not series.marked:
             _draw_curve(ax, series, looks[series.key], factor, shade)
     for line in panel.lines:
         ax.axhline(factor * line.value, **LOOKS[line.look])
@@ -210,11 +210,7 @@ def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: floa
         return
     # A gap breaks a curve; missing values at its ends only widen the axis.
     kept = slice(known[0], known[-1] + 1)
-    x = series.x[kept]
-    if series.marked:
-        ax.plot(x, array_of(series.mean[kept], factor), **CIRCLES, color=look["color"], zorder=3)
-        return
-    look |= FURTHER[series.place - 1] if series.place else {}
+    x, look = series.x[kept], look | (FURTHER[series.place - 1] if series.place else {})
     ax.plot(x, array_of(series.mean[kept], factor), **look)
     if shade and series.low and series.trials != 1:
         low, high = array_of(series.low[kept], factor), array_of(series.high[kept], factor)
@@ -286,10 +282,17 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     _scale(ax, limits, "log" if is_log else "linear")
     _scale_x(ax, panel, curves["x"], columns if sheet.is_wide else NARROW)
     for series in panel.series:
+        color = looks[series.key]["color"]
+        if series.marked:
+            heights = array_of(series.mean, factor)
+            # Those at an end of the axis are drawn whole.
+            shown = np.where((heights >= limits[0]) & (heights <= limits[1]), heights, np.nan)
+            ax.plot(series.x, shown, **CIRCLES, color=color, zorder=3, clip_on=False)
         if series.estimate_high:
             low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
+            dotted = {"linestyle": (0, (1, 1.5))} if series.marked else {}
             # Without a lower end a bar ends at the axis.
-            ax.vlines(series.x, np.fmax(low, limits[0]), high, color=looks[series.key]["color"], **ESTIMATE)
+            ax.vlines(series.x, np.fmax(low, limits[0]), high, color=color, **ESTIMATE, **dotted)
     if panel.rows:
         _point_at_dives(ax, panel, curves, limits[0], looks)
     has_right = panel.rows is not None and sheet.is_wide

@@ -231,6 +231,7 @@ function drawEstimates(u, card, panel) {
   u.ctx.globalAlpha = 0.6;
   for (const one of panel.series.filter(({ key }) => !hidden.has(key))) {
     u.ctx.strokeStyle = colourOf(one.key);
+    u.ctx.setLineDash(one.marked ? [2 * devicePixelRatio, 2 * devicePixelRatio] : []);
     for (const { x, low, high } of estimates(card, panel, one)) {
       const across = u.valToPos(x, "x", true);
       u.ctx.beginPath();
