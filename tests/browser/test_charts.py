@@ -206,6 +206,25 @@ def test_estimates_have_bars_of_their_intervals(opened):
     assert max(page.evaluate(bar)[3::4]) > 100  # bands are fainter
 
 
+def test_values_of_annealing_that_is_compared_are_open_circles(opened):
+    page = opened("#paper/popcd_fig3")
+    page.wait_for_selector("[id='paper/popcd_fig3'] canvas")
+    page.evaluate("""() => { const card = cards.find(({ name }) => name === 'paper/popcd_fig3'), panel = card.panels[0];
+        const [one] = panel.series, at = one.mean.length >> 1, low = 2 * Math.min(...one.mean.filter((y) => y != null));
+        const mean = one.mean.map((y, place) => (place === at ? low : null));
+        const none = { low: [], high: [], estimate_low: [], estimate_high: [], singles: [] };
+        panel.series.push({ ...one, ...none, mean, marked: true, metric: "annealed" });
+        redraw(card); }""")
+    circle = """() => { const card = cards.find(({ name }) => name === 'paper/popcd_fig3'), panel = card.panels[0];
+        const [u] = card.plots, { mean } = panel.series.at(-1), at = mean.findIndex((y) => y != null);
+        const x = u.valToPos(panel.x[at], "x", true), y = u.valToPos(mean[at] * factorOf(panel, card.shown), "y", true);
+        const opacities = u.ctx.getImageData(x, y, 8 * devicePixelRatio, 1).data.filter((_, n) => n % 4 === 3);
+        return [[...opacities], card.boxes[0].parentNode.querySelector(".axis").textContent]; }"""
+    opacities, words = page.evaluate(circle)
+    assert opacities[0] < 100 < max(opacities)
+    assert words.endswith("(open circles: annealed)")
+
+
 def test_a_hidden_algorithm_is_hidden_on_the_whole_page(drawn):
     page = drawn
     card(page, "paper/popcd_fig2").scroll_into_view_if_needed()

@@ -13,8 +13,9 @@ from core_helpers import (
     training_stream,
     two_mode_rbm,
 )
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
+from rbmbench import datasets, train
 from rbmbench.base import pace
 from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import reference_kernels
@@ -180,6 +181,27 @@ def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
         assert (found.standard_error >= np.abs(part) / 2).all()
     # Rejections of 0.5 were aimed at, and measured with few rounds.
     assert ((found.acceptance > 0.3) & (found.acceptance < 0.9)).all()
+
+
+@pytest.mark.slow
+def test_intervals_of_trained_models_that_report_convergence_hold_log_z():
+    # 60 models of PCD at a high rate, far from equilibrium, and up to three times their parameters.
+    rows = datasets.load("bars_and_stripes").train
+    trained = train(rows, hidden=7, batch=32, estimator="pcd", rate=0.3, iterations=2000, trials=60).rbm
+    scales = np.linspace(1, 3, 60, dtype=np.float32)
+    rbm = RBM(trained.W * scales[:, None, None], trained.b * scales[:, None], trained.c * scales[:, None])
+    found = tempered_log_partition(rbm, rows, target_error=0.2, seed=3)
+    z = np.abs(found.log_partition - exact_log_partition(rbm))[found.converged] / found.standard_error[found.converged]
+    assert len(z) >= 54
+
+    def are_as_reported(z):
+        """Whether 95 % of the intervals hold log Z, and at most 2 % of the estimates are off by three errors."""
+        return all(
+            binom.sf((z > width).sum() - 1, len(z), share) > ERROR_RATE for width, share in ((1.96, 0.05), (3, 0.02))
+        )
+
+    assert are_as_reported(z)
+    assert not are_as_reported(4 * z)  # errors that are four times too small
 
 
 def test_harder_models_and_smaller_errors_take_more_products(estimates):

@@ -5,7 +5,7 @@ A metric that is not in the table is shown under its own name, without a unit.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 
@@ -74,26 +74,31 @@ METRICS = {
     "gradient_variance_c": Metric("variance of the model term, c"),
 }
 
+LIKELIHOODS = "log_likelihood", "validation_log_likelihood", "test_log_likelihood"
+COMPARED = "compared_"
+"""What begins the metrics of annealing at evaluations whose log Z is that of tempered chains."""
+METRICS |= {
+    COMPARED + name: replace(METRICS[name], title=f"{METRICS[name].title}, by annealed importance sampling")
+    for name in (*LIKELIHOODS, "log_partition", "log_partition_error", "annealing_effective_sample_size")
+}
+
 TEMPERED = ("gap", "drift", "acceptance", "round_trips", "products", "converged")
 """Fields of `rbmbench.likelihood.TemperedEstimate`; with "log_partition_" before them, metrics."""
 ANNEALED = (
-    "log_likelihood",
-    "validation_log_likelihood",
-    "test_log_likelihood",
+    *LIKELIHOODS,
     "log_partition",
     "log_partition_error",
     "log_partition_low",
     "log_partition_high",
     "annealing_effective_sample_size",
     *(f"log_partition_{name}" for name in TEMPERED),
+    *(name for name in METRICS if name.startswith(COMPARED)),
 )
 """Metrics that are computed after the run where log Z cannot be enumerated."""
 
 
 ERRORS = {
-    "log_likelihood": "log_partition_error",
-    "test_log_likelihood": "log_partition_error",
-    "validation_log_likelihood": "log_partition_error",
+    **{prefix + name: f"{prefix}log_partition_error" for prefix in ("", COMPARED) for name in LIKELIHOODS},
     "reconstruction_log_likelihood": "reconstruction_log_likelihood_error",
 }
 """The metrics that hold the standard errors of others, of one trial at one evaluation, where these are estimates."""

@@ -293,6 +293,11 @@ class AnnealingBudget(Annealed):
     bracket: Bracket | None = _IfSet(
         default=None, description="annealing in reverse, too, for an interval of both directions; null: forward only"
     )
+    compared: CountOrZero = _IfSet(
+        default=0,
+        description="with tempering: evaluations of a run, evenly spread up to the last, that are also annealed, with "
+        "particles and temperatures",
+    )
 
     @property
     def chain_steps(self) -> int:
@@ -301,6 +306,12 @@ class AnnealingBudget(Annealed):
             return super().chain_steps
         repeated = self.bracket.repeat if self.bracket.repeat > 1 else 0
         return self.particles * ((2 + repeated) * self.temperatures + self.bracket.steps)
+
+    @model_validator(mode="after")
+    def _compared_with_tempering(self) -> Self:
+        if self.compared and not self.tempering:
+            raise ValueError("compared: needs tempering")
+        return self
 
 
 class AnnealingSettings(AnnealingBudget):

@@ -40,8 +40,9 @@ class EvaluateJob(JobKind):
         """See `JobKind`; ``dataset`` is that of the task's file, if it has been read already."""
         task.code, dataset = fingerprint(task.settings), dataset or datasets.read_file(task.data)
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
+        all_snapshots = len(snapshots["snapshot_iterations"])
         check_width(snapshots["snapshot_W"], dataset, task.model)
-        each = 1 if run["settings"].get("products") else len(snapshots["snapshot_iterations"])
+        each = 1 if run["settings"].get("products") else all_snapshots
         task.check_block(parts := run["settings"]["trials"] * each)
         first, count = task.block or (0, parts)
         (trial, snapshot), trials = divmod(first, each), max(1, count // each)
@@ -66,6 +67,7 @@ class EvaluateJob(JobKind):
                     held_out={part: getattr(dataset, part) for part in held_out},
                     first_trial=run["settings"]["first_trial"] + trial,
                     first_snapshot=snapshot,
+                    all_snapshots=all_snapshots,
                     threads=task.threads,
                     arrays=chosen.arrays,
                     progress=progress,
@@ -97,13 +99,19 @@ class EvaluateJob(JobKind):
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run
-        chains, at_once = settings.chain_steps, TEMPERED_ROWS if settings.tempering else settings.particles
-        each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
-        each[product(m, n, at_once)] += 4 * chains * m * n
-        each.update(likelihood_of_rows(rows, m, n))
-        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * at_once * (m + n)
+        number, particles, total = evaluations(run), settings.particles, Counter()
+        parts = [(number, settings.chain_steps, TEMPERED_ROWS if settings.tempering else particles)]
+        if settings.compared:
+            parts.append((min(settings.compared, number), particles * settings.temperatures, particles))
+        for models, chains, at_once in parts:
+            each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
+            each[product(m, n, at_once)] += 4 * chains * m * n
+            each.update(likelihood_of_rows(rows, m, n))
+            total.update(times(each, run.trials * models))
+        most = max(at_once for *_, at_once in parts)
+        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * most * (m + n)
         memory = {"process": 1, "kept entry": rows * m, "byte": kept}
-        return Work(measuring(times(each, run.trials * evaluations(run))), memory)
+        return Work(measuring(total), memory)
 
     def probe(self, settings, visible, hidden, precision):
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """What the lines of a panel's second and third metric are."""
 ESTIMATES = "thin bars: 95 % intervals of estimates"
+CIRCLES = "open circles, dotted bars: by annealed importance sampling"
 ANNEALING = "annealing."
 """What begins the names of settings of annealing."""
 REFERENCES = {
@@ -72,7 +73,7 @@ def figure_notes(spec: LearningCurvesSpec, results: CurveResults) -> list[str]:
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
     """Return, for each panel of `annealing_certainty`, where so few particles count that its error means little."""
     effective = certainty["least share of particles"] * certainty["particles"]
-    few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
+    few = certainty.assign(effective=effective)[certainty["share converged"].isna() & (effective < FEW_PARTICLES)]
     return {
         panel: "log Z rests on few particles: "
         + ", ".join(unbroken(f"{line.algorithm} {line.effective:.2g}") for line in lines.itertuples())
@@ -101,6 +102,11 @@ def annealing_notes(certainty: pd.DataFrame) -> list[str]:
         notes.append(
             f"log Z by parallel tempering from two starts: standard error at most {error:.2g} nats; {100 * share:.3g} %"
             " of the estimates of a curve, or more, reached the error that was asked for."
+        )
+    for (particles, temperatures), lines in certainty[tempered].groupby(["particles", "temperatures"]):
+        notes.append(
+            f"{CIRCLES.capitalize()} of {count(particles)} particles and {count(temperatures)} temperatures; at least"
+            f" {particles * lines['least share of particles'].min():.2g} particles count."
         )
     return notes
 
@@ -159,7 +165,7 @@ def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[s
         when = "at the evaluations" if metric_of(name).momentary else SINCE
         yield f"P{shown[1:]}: {metric_of(name).label}, {when}."
     for place, word in enumerate(FURTHER_LINES, start=1):
-        for name in sorted({panel.metrics[place] for panel in spec.panels if len(panel.metrics) > place}):
+        for name in sorted({panel.lined[place] for panel in spec.panels if len(panel.lined) > place}):
             metric = metric_of(name)
             if is_drawn(name, summary):
                 yield f"{word.capitalize()}: {metric.label}{_ceiling_note(name)}."
@@ -183,7 +189,7 @@ def further_lines(spec: LearningCurvesSpec, summary: pd.DataFrame) -> list[tuple
 
     A metric that is drawn nowhere is left out.
     """
-    names = {panel.metrics[place]: place for panel in spec.panels for place in range(1, len(panel.metrics))}
+    names = {panel.lined[place]: place for panel in spec.panels for place in range(1, len(panel.lined))}
     return [
         (f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}", place)
         for name, place in names.items()

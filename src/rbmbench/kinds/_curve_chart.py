@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.metrics import metric_of
+from rbmbench.base.metrics import COMPARED, metric_of
 from rbmbench.kinds._curve_captions import (
     ANNEALING,
+    CIRCLES,
     ESTIMATES,
     band_note,
     figure_heading,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rbmbench.kinds.learning_curves import CurveResults, LearningCurvesSpec, PanelSpec
 
 DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
+IN_CIRCLES = ("mean", "estimate_low", "estimate_high")
 DIGITS_OF_A_TRIAL = 4
 MOST_TRIALS = 25
 """Curves of single trials in a chart, the first ones."""
@@ -76,7 +78,7 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
         group=f"{panel.data} {panel.hidden}",
         x=Axis(title="epoch" if panel.epoch else "iteration", log=panel.iteration_axis == "log"),
         y=Axis(
-            title=" and ".join(metric_of(name).title for name in panel.metrics) + unit,
+            title=" and ".join(metric_of(name).title for name in panel.lined) + unit,
             label=metric.title,
             unit=metric.unit,
             log=panel.axis == "log",
@@ -97,13 +99,14 @@ def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData]
     for (key, label, name), curve in summary.groupby(["algorithm", "label", "metric"], sort=False):
         metric = metric_of(name)
         frame = curve.set_index("iteration")
-        values = [column for column in frame if column in DRAWN or column.startswith("path_")]
+        is_marked = name.startswith(COMPARED)
+        drawn = IN_CIRCLES if is_marked else (*DRAWN, *frame.filter(like="path_"))
+        values = [column for column in frame if column in drawn]
         frame = frame[[*values, "trials"]].astype(float)
         frame.loc[frame["mean"] >= metric.ceiling, values] = np.nan
         more = {"metric": name, "metric_title": metric.title if several else "", "place": panel.metrics.index(name)}
-        more |= {
-            column: charts.numbers(frame[column]) for column in DRAWN[3:] if column in curve.dropna(axis=1, how="all")
-        }
+        more["marked"], known = is_marked, curve.dropna(axis=1, how="all")
+        more |= {column: charts.numbers(frame[column]) for column in values if column in DRAWN[3:] and column in known}
         more["paths"] = tuple(charts.numbers(frame[column]) for column in values if column.startswith("path_"))
         more |= _of_run(folders[key], runs, name, frame.index)
         yield charts.curve(key, label, frame.set_axis(frame.index / epoch), **more)
@@ -115,7 +118,7 @@ def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterati
     if run is None or not charts.is_trained(run.meta):
         return {}
     singles: tuple[Numbers, ...] = ()
-    if metric in set(run.curve["metric"]) and len(trials := run.trials(metric)) > 1:
+    if metric in set(run.curve["metric"]) and not metric.startswith(COMPARED) and len(trials := run.trials(metric)) > 1:
         first = trials.iloc[:MOST_TRIALS].reindex(columns=iterations).to_numpy()
         singles = tuple(charts.numbers(trial, DIGITS_OF_A_TRIAL) for trial in first)
     return charts.of_run(run) | {"singles": singles}
@@ -156,6 +159,8 @@ def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]
     runs = {run.algorithm: run for panel in spec.panels for run in panel.runs}
     yield from (Entry(label=run.label, key=key, color=run.color, dash=run.dash) for key, run in runs.items())
     yield from (Entry(label=label, look=THIN[place - 1]) for label, place in further_lines(spec, summary))
+    if any(panel.lined != panel.metrics for panel in spec.panels):
+        yield Entry(label=CIRCLES, look="compared")
     lines = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     yield from (Entry(label=TITLES[name], look=name) for name in lines)
     for share in marked_shares(spec):

@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.metrics import ANNEALED, ERRORS, NORMAL, metric_of
+from rbmbench.base.metrics import ANNEALED, COMPARED, ERRORS, LIKELIHOODS, NORMAL, metric_of
 from rbmbench.base.settings import CountOrZero, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
@@ -161,6 +161,8 @@ class LearningCurves(Kind):
             folders = {a: planner.plan.folder(run) for a, run in of_panel.items()}
             folders |= {a: planner.plan.folder(job) for a, job in annealed.items()}
             parts |= {(name, a): (run, *filter(None, [annealed.get(a)])) for a, run in of_panel.items()}
+            compared = any(job.settings.compared for job in annealed.values())
+            circles = tuple(COMPARED + name for name in panel.metric if compared and name in LIKELIHOODS)
             epoch = planner.paper.data[panel.data].rows // next(iter(of_panel.values())).settings.batch
             panels.append(
                 PanelSpec(
@@ -168,7 +170,7 @@ class LearningCurves(Kind):
                     annealing=_annealing(annealed),
                     name=name,
                     **panel.model_dump(include=SHOWN_OF_PANEL),
-                    metrics=panel.metric,
+                    metrics=panel.metric + circles,
                     rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
                     data_file=planner.plan.layout.data_set(panel.data) if panel.references else None,
@@ -183,9 +185,10 @@ class LearningCurves(Kind):
 def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:
     """Return the budget of log Z of a panel; None where it is exact."""
     settings = next((job.settings for job in evaluations.values()), None)
-    if settings and settings.tempering:
-        return {"products": settings.tempering.products}
-    return settings and settings.model_dump(include={"particles", "temperatures"})
+    tempered = {"products": settings.tempering.products} if settings and settings.tempering else {}
+    if tempered and not settings.compared:
+        return tempered
+    return settings and tempered | settings.model_dump(include={"particles", "temperatures"})
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
@@ -196,7 +199,8 @@ class PanelSpec(Trained):
 
     name: str
     annealing: dict[str, int] | None = Field(
-        default=None, description="particles and temperatures, or products of tempered chains; null: log Z is exact"
+        default=None,
+        description="particles and temperatures, or products of tempered chains, or both; null: log Z is exact",
     )
     metrics: tuple[str, ...] = ("log_likelihood",)
     rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
@@ -211,6 +215,11 @@ class PanelSpec(Trained):
     batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
     initial: dict[str, Any] | None = Field(default=None, description="initial parameters, where the panel has its own")
     runs: tuple[RunFolder, ...]
+
+    @property
+    def lined(self) -> tuple[str, ...]:
+        """The metrics that lines show; open circles show the others."""
+        return tuple(name for name in self.metrics if not name.startswith(COMPARED))
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class CurveValues(Settings):
     high: Numbers = ()
     estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
     estimate_high: Numbers = ()
+    marked: bool = Field(default=False, description="whether the values are open circles, without a line")
     singles: tuple[Numbers, ...] = Field(default=(), description="single trials, the first ones")
     run: str = Field(default="", description="id of the run behind it")
     seconds: FiniteFloat | None = Field(
@@ -102,8 +103,8 @@ class Entry(Settings):
     key: str = Field(default="", description="that of its curves")
     color: str | None = Field(default=None, description="of the curves; null: by their key")
     dash: str | None = Field(default=None, description="of the curves; null: by their key")
-    look: Literal["", "second", "third", "maximum", "true_model", "training_set", "upright", "printed"] = Field(
-        default="", description="of what is no curve of one key"
+    look: Literal["", "second", "third", "compared", "maximum", "true_model", "training_set", "upright", "printed"] = (
+        Field(default="", description="of what is no curve of one key")
     )
 
 

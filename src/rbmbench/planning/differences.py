@@ -36,7 +36,7 @@ NOT_COMPARED = {
     *("evaluate_every", "evaluate_at", "evaluate_at_products", "validation_likelihood", "test_likelihood"),
     *("points", "shown", "seconds"),
     # Of the error of log Z, which is in captions and intervals.
-    *("spacing", "bracket"),
+    *("spacing", "bracket", "compared"),
 }
 ENDS = {"iterations", "samples"}
 """Budgets that say where a curve ends: with more than the paper's, claims are about another place."""

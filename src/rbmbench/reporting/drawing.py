@@ -67,21 +67,16 @@ THIN = 0.6
 """Width of curves in a column of a journal, as a share of that on a page."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
+HOLLOW = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
 LOOKS = {
+    "compared": HOLLOW | {"marker": "o", "color": "0.25"},
     "second": {"color": "0.4"} | FURTHER[0],
     "third": {"color": "0.4"} | FURTHER[1],
     "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
     "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
     "training_set": {"color": "0.25", "linewidth": 1.0, "linestyle": (0, (6, 2))},
     "upright": {"linestyle": "none", "marker": "|", "markersize": 11, "color": "0.25"},
-    "printed": {
-        "linestyle": "none",
-        "marker": "D",
-        "markersize": 5,
-        "markerfacecolor": "none",
-        "color": "0.15",
-        "markeredgewidth": 0.9,
-    },
+    "printed": HOLLOW | {"marker": "D", "color": "0.15", "markeredgewidth": 0.9},
 }
 """Looks of what is no curve of an algorithm, by name."""
 POINTS = ((BLUE, "o", 0.12), (VERMILLION, "D", -0.12))
@@ -179,7 +174,7 @@ def _draw_panel(
     for series in panel.series:
         if panel.drawn_as == "steps":
             _draw_steps(ax, panel, series, looks[series.key])
-        else:
+        elif not series.marked:
             _draw_curve(ax, series, looks[series.key], factor, shade)
     for line in panel.lines:
         ax.axhline(factor * line.value, **LOOKS[line.look])
@@ -280,10 +275,16 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     _scale(ax, limits, "log" if is_log else "linear")
     _scale_x(ax, panel, curves["x"], columns if sheet.is_wide else NARROW)
     for series in panel.series:
+        color, bar = {"color": looks[series.key]["color"]}, ESTIMATE
+        if series.marked:
+            # Those at an end of the axis are drawn whole.
+            means = np.ma.masked_outside(array_of(series.mean, factor), *limits)
+            ax.plot(series.x, means, **LOOKS["compared"] | color, zorder=3, clip_on=False)
+            bar = ESTIMATE | {"linestyle": (0, (1, 1.5))}
         if series.estimate_high:
             low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
             # Without a lower end a bar ends at the axis.
-            ax.vlines(series.x, np.fmax(low, limits[0]), high, color=looks[series.key]["color"], **ESTIMATE)
+            ax.vlines(series.x, np.fmax(low, limits[0]), high, **color, **bar)
     if panel.rows:
         _point_at_dives(ax, panel, curves, limits[0], looks)
     has_right = panel.rows is not None and sheet.is_wide

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.metrics import ERRORS, NORMAL, SURELY, metric_of
+from rbmbench.base.metrics import COMPARED, ERRORS, NORMAL, SURELY, metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
@@ -72,8 +72,8 @@ def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataF
     if name == "log_partition_error" and "log_partition_low" in kept:
         log_z = run.trials("log_partition")
         return tuple(values + log_z - run.trials(f"log_partition_{end}") for end in ("high", "low"))
-    if name == "log_partition_error" and "annealing_effective_sample_size" in kept:
-        few = run.trials("annealing_effective_sample_size") < particles
+    if (size := name.removesuffix("log_partition_error") + "annealing_effective_sample_size") in kept:
+        few = run.trials(size) < particles
         low, high = low.mask(few, -np.inf), high.mask(few, high.clip(lower=values + SURELY))
     return low, high
 
@@ -212,8 +212,8 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     DataFrame
         Columns panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
         and least share of particles (the effective sample size over the number of particles); of annealing in both
-        directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates).
-        Others are NaN. No rows where log Z is exact.
+        directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates),
+        and those of annealing if it is compared with them. Others are NaN. No rows where log Z is exact.
     """
     columns = ["panel", "algorithm", "largest standard error", "particles", "temperatures"]
     columns += ["least share of particles", "widest interval", "share converged"]
@@ -221,14 +221,14 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
         files, budget = runs[run.folder], dict(panel.annealing)
-        error = files.trials("log_partition_error").max(axis=None)
+        error, is_tempered = files.trials("log_partition_error").max(axis=None), "products" in budget
         if "log_partition_low" in set(files.curve["metric"]):
             widths = files.trials("log_partition_high") - files.trials("log_partition_low")
             budget["widest interval"] = widths.max(axis=None)
         elif "particles" in budget:
-            size = files.trials("annealing_effective_sample_size").min(axis=None)
+            size = files.trials(COMPARED * is_tempered + "annealing_effective_sample_size").min(axis=None)
             budget["least share of particles"] = size / budget["particles"]
-        else:
+        if is_tempered:
             budget["share converged"] = files.trials("log_partition_converged").mean(axis=None)
         rows.append({"panel": panel.name, "algorithm": run.label, "largest standard error": error} | budget)
     return pd.DataFrame(rows, columns=columns)

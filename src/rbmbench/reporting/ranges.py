@@ -22,9 +22,13 @@ def array_of(values: Iterable[float | None], factor: float = 1.0) -> np.ndarray:
 
 
 def frame_of(panel: ChartPanel, factor: float = 1.0) -> pd.DataFrame:
-    """Return the curves of a panel as rows: curve (its place), x, mean, low and high, times a factor."""
-    parts = []
+    """Return the curves of a panel as rows: curve (its place), x, mean, low and high, times a factor.
+
+    Open circles belong to the first curve of their key.
+    """
+    parts, keys = [], [series.key for series in panel.series]
     for place, series in enumerate(panel.series):
+        place = keys.index(series.key) if series.marked else place
         mean = array_of(series.mean, factor)
         low, high = (array_of(values, factor) if values else mean for values in (series.low, series.high))
         parts.append(pd.DataFrame({"curve": place, "x": series.x, "mean": mean, "low": low, "high": high}))

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.metrics import TEMPERED
+from rbmbench.base.metrics import COMPARED, TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
@@ -25,6 +25,14 @@ from rbmbench.model.sparse_rows import content, training_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
+METRIC_OF = {
+    "log_partition": "log_partition",
+    "standard_error": "log_partition_error",
+    "effective_sample_size": "annealing_effective_sample_size",
+    **{name: f"log_partition_{name}" for name in ("low", "high", *TEMPERED)},
+}
+"""Metrics by the fields of estimates of log Z."""
+
 
 def annealed_curve(
     snapshots: dict[str, np.ndarray],
@@ -34,6 +42,7 @@ def annealed_curve(
     *,
     first_trial: int = 0,
     first_snapshot: int = 0,
+    all_snapshots: int | None = None,
     threads: int = 1,
     arrays: ModuleType = np,
     progress: Progress | None = None,
@@ -54,6 +63,8 @@ def annealed_curve(
         Rows that are not trained on, by their part: "validation", "test".
     first_trial, first_snapshot : int
         Numbers of the first trial and of the first snapshot in the run.
+    all_snapshots : int, optional
+        Number of snapshots of the run; by default those here.
     threads : int
         Number of threads; results do not depend on it.
     arrays : module
@@ -70,7 +81,8 @@ def annealed_curve(
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
         PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
         annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`; if the
-        settings have ``bracket``, log_partition_low and log_partition_high, the ends of an interval of 95 %.
+        settings have ``bracket``, log_partition_low and log_partition_high, the ends of an interval of 95 %. Metrics of
+        the evaluations that are annealed as well begin with `rbmbench.base.metrics.COMPARED`.
 
     Raises
     ------
@@ -86,23 +98,29 @@ def annealed_curve(
     checkpointer = checkpointer or Checkpointer()
     contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
-    evaluation = _AnnealedEvaluation(snapshots, checkpointer, saved, progress)
+    here = len(snapshots["snapshot_iterations"])
+    compared = min(settings.compared, all_snapshots := all_snapshots or here)
+    again = (all_snapshots * part // compared - 1 - first_snapshot for part in range(1, compared + 1))
+    order = [*range(here), *(place for place in again if 0 <= place < here)]
+    evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(visible)
+    schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+    estimate = annealing = partial(ais_log_partition, particles=settings.particles, temperatures=schedule)
     if settings.tempering:
         target_error, products = settings.tempering.target_error, settings.tempering.products
         estimate = partial(tempered_log_partition, data=data, target_error=target_error, budget=products)
-    else:
-        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
-        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=schedule)
-        if settings.bracket:
-            budget = {"data": data} | settings.bracket.model_dump()
-            estimate = partial(bracketed_log_partition, **estimate.keywords, **budget)
-    while evaluation.done < len(evaluation.iterations):
-        models, begun = evaluation.next(at_once=-(-threads // trials))
+    elif settings.bracket:
+        budget = {"data": data} | settings.bracket.model_dump()
+        estimate = partial(bracketed_log_partition, **annealing.keywords, **budget)
+    while evaluation.done < len(order):
+        if is_compared := evaluation.done >= here:
+            estimate = annealing
+        left = len(order) if is_compared else here
+        models, begun = evaluation.next(min(-(-threads // trials), left - evaluation.done))
         count = models.W.shape[0]
         # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
-        of_snapshots = first_snapshot + np.arange(evaluation.done, evaluation.done + count)[:, None]
+        of_snapshots = first_snapshot + np.array(order[evaluation.done : evaluation.done + count])[:, None]
         of_trials = np.arange(first_trial, first_trial + trials)
         log_z = estimate(
             models.like(arrays.empty(0)),
@@ -114,25 +132,21 @@ def annealed_curve(
             progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
-        metrics = rows.log_likelihoods(models, log_z.log_partition) | {
-            "log_partition": log_z.log_partition,
-            "log_partition_error": log_z.standard_error,
-        }
-        if settings.tempering:
-            metrics |= {f"log_partition_{name}": getattr(log_z, name) for name in TEMPERED}
-        else:
-            metrics["annealing_effective_sample_size"] = log_z.effective_sample_size
-            if settings.bracket:
-                metrics |= {"log_partition_low": log_z.low, "log_partition_high": log_z.high}
-        evaluation.add(metrics, of_trials)
+        metrics = rows.log_likelihoods(models, log_z.log_partition)
+        metrics |= {METRIC_OF[name]: values for name, values in vars(log_z).items()}
+        evaluation.add({COMPARED * is_compared + name: values for name, values in metrics.items()}, of_trials)
     return evaluation.curve.frame()
 
 
 class _AnnealedEvaluation:
-    """An evaluation in progress: the finished snapshots, and the particles or chains of those in progress."""
+    """An evaluation in progress: the finished snapshots, and the particles or chains of those in progress.
 
-    def __init__(self, snapshots, checkpointer: Checkpointer, saved: State | None, progress: Progress | None):
-        self.iterations, self.models = snapshots_of(snapshots)
+    ``order`` has the places of the snapshots, of some again for another estimate.
+    """
+
+    def __init__(self, snapshots, order: list[int], checkpointer: Checkpointer, saved: State | None, progress):
+        iterations, self.models = snapshots_of(snapshots)
+        self._order, self.iterations = order, [iterations[place] for place in order]
         self._checkpointer, self._progress = checkpointer, progress
         self.curve, self.done = (Curve(saved["curve"]), saved["snapshots"]) if saved else (Curve(), 0)
         self._begun = saved if saved and saved["particles"] else None
@@ -142,8 +156,8 @@ class _AnnealedEvaluation:
         """Return the models of the next snapshots, and their particles if resumed."""
         saved, self._begun = self._begun, None
         if saved is None:
-            return self.models[self.done : self.done + at_once], None
-        models = self.models[self.done : self.done + saved["at_once"]]
+            return self.models[self._order[self.done : self.done + at_once]], None
+        models = self.models[self._order[self.done : self.done + saved["at_once"]]]
         if "steps" in saved:
             return models, Particles(**saved["particles"], steps=saved["steps"], draw=saved["draw"])
         chains: dict[int, dict[str, np.ndarray]] = {}
@@ -173,11 +187,12 @@ class _AnnealedEvaluation:
 
     def add(self, metrics: dict[str, np.ndarray], trials: np.ndarray) -> None:
         """Add the metrics of the next snapshots to the curve, and save it."""
-        count = len(metrics["log_likelihood"])
+        likelihoods = next(iter(metrics.values()))
+        count = len(likelihoods)
         for s, iteration in enumerate(self.iterations[self.done : self.done + count]):
             self.curve.add(trials, iteration, {name: values[s] for name, values in metrics.items()})
         self.done += count
-        self._value = [float(metrics["log_likelihood"][-1].mean())]
+        self._value = [float(likelihoods[-1].mean())]
         if self._checkpointer.path and self.done < len(self.iterations):
             self._checkpointer.save(self._state({}))
         if self._progress:

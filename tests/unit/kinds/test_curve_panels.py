@@ -18,6 +18,7 @@ from rbmbench.reporting import frames, ranges
 from rbmbench.reporting.references import maximum, references
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
+SHOWN = ["log_likelihood", "reconstruction_log_likelihood", "compared_log_likelihood"]
 CURVES = {"ucd": rising(-5.0, trials=3)}
 
 
@@ -89,6 +90,48 @@ def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
     # log Z is 3: the log-likelihood may be 2 nats larger, and 0, 1 and 2 smaller.
     np.testing.assert_allclose(numbers["estimate_high"], values.mean(axis=0) + 2)
     np.testing.assert_allclose(numbers["estimate_low"], values.mean(axis=0) - 1)
+
+
+def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_path):
+    # Tempered values at 41 evaluations; annealing, whose log Z is 2 nats smaller, at two: two and 50 particles count.
+    values, places = rising(-5.0, trials=1), [20, 40]
+    twice = np.where(np.isin(np.arange(41), places), 2.0, np.nan)[None]
+    known = {"log_partition_error": 0 * values + 0.125, "log_partition_converged": 0 * values + 1}
+    known |= {"compared_log_likelihood": values + twice, "compared_log_partition_error": twice / 4}
+    known["compared_annealing_effective_sample_size"] = np.where(np.arange(41) == 40, 50.0, twice)
+    known["reconstruction_log_likelihood"] = values - 3
+    budget = {"products": 700, "particles": 100, "temperatures": 50_000}
+    panel = {"curves": {"ucd": values}, "diagnostics": {"ucd": known}, "annealing": budget}
+    spec = spec_of(tmp_path, {"a": panel | {"metrics": SHOWN}})
+    (path,) = tmp_path.rglob("curve.parquet")
+    pd.read_parquet(path).dropna().to_parquet(path)
+    found = spec.read()
+    curve, _, circles = spec.chart(found).panels[0].series
+    assert (curve.marked, circles.marked, circles.key) == (False, True, "ucd")
+    assert circles.x == (2000, 4000)
+    expected = values[0, places] + 2
+    assert circles.mean == pytest.approx(expected)
+    assert circles.estimate_low == (None, pytest.approx(expected[1] - 0.98))
+    assert circles.estimate_high == pytest.approx(expected + np.array([np.log(40), 0.98]))
+    assert len(curve.x) == 41
+    picture = drawn(spec)
+    line, _, marks = picture.axes[0].get_lines()
+    assert (marks.get_linestyle(), marks.get_marker(), marks.get_markerfacecolor()) == ("None", "o", "none")
+    assert marks.get_color() == line.get_color()
+    np.testing.assert_allclose(marks.get_xydata().T, [circles.x, 13 * expected])
+    assert picture.axes[0].get_ylim()[1] > 13 * expected.max()
+    assert picture.axes[0].get_ylabel() == "log-likelihood of the training set\n(nats)"
+    entries = [text.get_text() for text in picture.legends[0].get_texts()]
+    further = "thin, dashed: reconstruction log-likelihood, no bound"
+    assert entries == ["ucd", further, "open circles, dotted bars: by annealed importance sampling"]
+    assert picture.legends[0].get_lines()[0].get_linewidth() == line.get_linewidth()
+    curve_bars, dotted = [part for part in picture.axes[0].collections if isinstance(part, LineCollection)]
+    assert (len(curve_bars.get_segments()), len(dotted.get_segments())) == (41, 2)
+    assert dotted.get_linestyles() != curve_bars.get_linestyles()
+    caption = spec.caption(found)
+    words = "Open circles, dotted bars: by annealed importance sampling of 100 particles and"
+    assert f"{words} 50\N{NO-BREAK SPACE}000 temperatures; at least 2 particles count." in caption
+    assert "rests on few particles" not in caption
 
 
 def test_a_figure_of_exact_values_has_no_columns_of_estimates(tmp_path):

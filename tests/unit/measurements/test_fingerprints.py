@@ -72,7 +72,7 @@ def test_every_sampler_has_one(name):
     "settings",
     [
         AnnealingSettings(),
-        AnnealingSettings(tempering=Tempering()),
+        AnnealingSettings(tempering=Tempering(), compared=5),
         AnnealingSettings(bracket=Bracket(), spacing="dense"),
         GroundTruthSettings(method="exact"),
         GroundTruthSettings(method="parallel_tempering"),

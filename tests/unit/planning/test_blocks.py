@@ -21,6 +21,7 @@ TRIALS = 5
 STAGE = {"until": 12, "estimator": {"name": "pcd"}, "rate": 0.1}
 RUN = {"data": {"name": "made"}, "hidden": 29, "batch": 7, "schedule": [STAGE], "seed": 3, "evaluate_every": 5}
 ANNEALING = {"particles": 11, "temperatures": 23}
+COMPARED = ANNEALING | {"tempering": {"products": 500}, "compared": 3}
 
 
 @pytest.fixture
@@ -58,16 +59,19 @@ def test_joined_blocks_of_a_run_have_the_bytes_of_the_whole(compute, first_trial
     assert meta["wall"]["training_seconds"] == pytest.approx(sum(wall))
 
 
-@pytest.mark.parametrize("blocks", [("0-12", "12-8"), ("0-3", "3-1", "4-4", "8-12")])
-def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute, blocks):
+@pytest.mark.parametrize(
+    ("evaluation", "blocks"),
+    [(ANNEALING, ("0-12", "12-8")), (ANNEALING, ("0-3", "3-1", "4-4", "8-12")), (COMPARED, ("0-3", "3-1", "4-16"))],
+)
+def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute, evaluation, blocks):
     stages = [STAGE | {"until": 8}, STAGE]
     settings = RUN | {"trials": TRIALS, "test_likelihood": True, "schedule": stages, "evaluate_every": 6}
     run = compute("train", settings, "run")
-    whole = compute("evaluate", ANNEALING, "whole", "--model", run)
-    planned = of_name("evaluate").parts(ANNEALING, Sizes(trials=TRIALS, run=RunSettings.model_validate(settings)))
+    whole = compute("evaluate", evaluation, "whole", "--model", run)
+    planned = of_name("evaluate").parts(evaluation, Sizes(trials=TRIALS, run=RunSettings.model_validate(settings)))
     assert planned == (TRIALS, len(results.read_snapshots(run)["snapshot_iterations"]))  # at 0, 6, 8 and 12
-    folders = [compute("evaluate", ANNEALING, f"b{block}", "--model", run, "--block", block) for block in blocks]
-    joined = compute("evaluate", ANNEALING, "joined", "--model", run, "--blocks", *folders)
+    folders = [compute("evaluate", evaluation, f"b{block}", "--model", run, "--block", block) for block in blocks]
+    joined = compute("evaluate", evaluation, "joined", "--model", run, "--blocks", *folders)
     assert same_bytes(joined, whole, "evaluate")
     meta = results.read_meta(joined)
     assert meta["trials"] == TRIALS

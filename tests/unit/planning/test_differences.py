@@ -91,6 +91,7 @@ ANNEALING = {
     "base": [({"defaults": {"annealing": {"base": "uniform"}}}, ("annealing.base", SETTING))],
     "tempering": [({"defaults": {"annealing": {"tempering": {}, "particles": 17}}}, SAME)],
     "bracket": [({"defaults": {"annealing": {"bracket": {}}}}, SAME)],
+    "compared": [({"defaults": {"annealing": {"tempering": {}, "compared": 3}}}, SAME)],
     "seed": [({"defaults": {"seed": 7}}, SAME)],
 }
 TRUTH = {

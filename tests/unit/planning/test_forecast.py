@@ -24,6 +24,7 @@ from rbmbench.base.settings import (
     Proxy,
     RunSettings,
     SamplingSettings,
+    Tempering,
 )
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators import trajectory_tempering
@@ -417,6 +418,10 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     snapshots = 1 + settings.iterations // settings.evaluate_every
     products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * snapshots
     assert counts["measuring"]["thin product"] == products
+    tempered, both = (AnnealingSettings(tempering=Tempering(products=7000), compared=number) for number in (0, 3))
+    sizes = sizes_of(settings, entry.rows, entry.visible)
+    more, less = (of_name("evaluate").work(each, sizes).stages["measuring"] for each in (both, tempered))
+    assert more["thin product"] - less["thin product"] == pytest.approx(products * 3 / snapshots)
     added = sum(total(COSTS, part) for part in counts.values())
     for key in ("popcd_fig2", "total"):
         difference = after.loc[key, "processor_seconds"] - before.loc[key, "processor_seconds"]

@@ -302,6 +302,16 @@ def test_panels_of_other_metrics_share_their_runs(popcd, paper):
     assert [run.algorithm for run in spec.runs] == ["pop_cd_1"]
 
 
+def test_annealing_that_is_compared_is_a_further_metric_of_its_panels(popcd, paper):
+    other = plan(changed(popcd, {"defaults": {"annealing": {"tempering": {"products": 7000}, "compared": 3}}}))
+    before, after = (each.figures["popcd_fig3"].spec.panels for each in (paper, other))
+    assert {panel.metrics for panel in before} == {("log_likelihood",)}
+    assert {panel.metrics for panel in after if panel.annealing} == {("log_likelihood", "compared_log_likelihood")}
+    assert {panel.metrics for panel in after if not panel.annealing} <= {("log_likelihood",)}
+    budgets = [panel.annealing for panel in before if panel.annealing]
+    assert [panel.annealing for panel in after if panel.annealing] == [{"products": 7000} | each for each in budgets]
+
+
 def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(popcd, paper):
     shown = {"metric": "effective_sample_size", "algorithms": ["pop_cd_1"]}
     panel = popcd.papers[0].figures["fig3"].panels["a"].model_dump(mode="json")

@@ -15,7 +15,7 @@ from core_helpers import binary_data
 from rbmbench import datasets
 from rbmbench.base import pace
 from rbmbench.base.errors import CheckpointError, SettingsError, StoppedError
-from rbmbench.base.metrics import ANNEALED
+from rbmbench.base.metrics import ANNEALED, COMPARED
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import AnnealingSettings, Bracket, RunSettings, Tempering
 from rbmbench.cli import main
@@ -42,6 +42,7 @@ ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
 BRACKETED = ANNEALING.model_copy(update={"bracket": Bracket(steps=7), "spacing": "dense"})
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
 SHORT = TEMPERING.model_copy(update={"tempering": Tempering(target_error=0.2, products=5_000)})
+BOTH = ANNEALING.model_copy(update={"tempering": SHORT.tempering, "compared": 2})
 
 
 def settings_for(**changes):
@@ -171,7 +172,26 @@ def test_the_curve_is_what_tempering_each_snapshot_gives(result):
     assert set(ANNEALED) - set(curve["metric"]) == {
         *("validation_log_likelihood", "test_log_likelihood"),
         *("annealing_effective_sample_size", "log_partition_low", "log_partition_high"),
+        *(name for name in ANNEALED if name.startswith(COMPARED)),
     }
+
+
+@pytest.mark.parametrize(("compared", "iterations"), [(1, [7]), (2, [3, 7]), (3, [0, 3, 7]), (11, [0, 3, 6, 7])])
+def test_evaluations_that_are_compared_are_those_of_each_method_alone(result, compared, iterations):
+    curve = annealed_curve(result.snapshots, DATA, BOTH.model_copy(update={"compared": compared}), HELD_OUT)
+    is_compared = curve["metric"].str.startswith(COMPARED)
+    tempered = annealed_curve(result.snapshots, DATA, SHORT, HELD_OUT)
+    pd.testing.assert_frame_equal(curve[~is_compared].reset_index(drop=True), tempered, check_exact=True)
+    annealed = annealed_curve(result.snapshots, DATA, ANNEALING, HELD_OUT)
+    expected = annealed[annealed["iteration"].isin(iterations)]
+    expected = expected.assign(metric=COMPARED + expected["metric"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(curve[is_compared].reset_index(drop=True), expected, check_exact=True)
+
+
+def test_settings_without_a_comparison_are_as_before():
+    assert "compared" not in SHORT.canonical()
+    with pytest.raises(SettingsError, match="compared: needs tempering"):
+        parse(AnnealingSettings, {"compared": 3}, "test")
 
 
 def test_the_curve_is_what_a_bracket_of_each_snapshot_gives(result):
@@ -241,7 +261,9 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
         )
 
 
-@pytest.mark.parametrize("settings", [ANNEALING, BRACKETED, SHORT], ids=["annealing", "bracket", "tempering"])
+@pytest.mark.parametrize(
+    "settings", [ANNEALING, BRACKETED, SHORT, BOTH], ids=["annealing", "bracket", "tempering", "both"]
+)
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
@@ -255,7 +277,8 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
                 threads=1 + len(snapshots) % 2 * 6,
             )
         except StoppedError as stop:
-            line = rf"stopped at snapshot (\d) of 4; run the same command again to resume from {re.escape(str(path))}"
+            line = rf"stopped at snapshot (\d) of {4 + settings.compared}; run the same command again to resume from "
+            line += re.escape(str(path))
             snapshots.append(int(re.fullmatch(line, str(stop))[1]))
     assert found.equals(expected)
     assert snapshots == sorted(snapshots)
@@ -367,7 +390,9 @@ def again(scale: Path, changes, *more: str) -> int:
     return main(["evaluate", "--again", str(folder), *arguments, *more])
 
 
-@pytest.mark.parametrize("changes", [{"particles": 7}, {"tempering": {"products": 900}}, {"bracket": {"steps": 3}}])
+@pytest.mark.parametrize(
+    "changes", [{"particles": 7}, {"tempering": {"products": 900}, "compared": 3}, {"bracket": {"steps": 3}}]
+)
 def test_models_are_evaluated_again_without_training(scale, result, changes):
     before = {path: path.read_bytes() for path in scale.rglob("*") if path.is_file()}
     assert again(scale, changes) == 0

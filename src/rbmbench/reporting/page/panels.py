@@ -62,7 +62,7 @@ def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     if values.get("low") == values["mean"] == values.get("high"):  # a single trial
         del values["low"], values["high"]
     singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
-    named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps")}
+    named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
     return CurveValues(**named, **values, metric=curve.metric_title, singles=singles)
 
 

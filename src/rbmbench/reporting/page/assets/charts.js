@@ -140,11 +140,12 @@ function verticalRange(card, panel) {
 
 // A panel's second and third metric have a dash pattern in place of their algorithm's own.
 const FURTHER = [null, [7, 3], [2, 3]];
-const metricsOf = (panel) => [...new Set(panel.series.map(({ metric }) => metric))];
+const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((one) => one.marked === marked).map(({ metric }) => metric))];
 
 function metricWords(panel) {
-  const metrics = metricsOf(panel);
-  return metrics.length > 1 ? ` (${metrics.slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`).join(", ")})` : "";
+  const lines = metricsOf(panel).slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`);
+  const words = [...lines, ...metricsOf(panel, true).map((name) => `open circles: ${name}`)];
+  return words.length ? ` (${words.join(", ")})` : "";
 }
 
 function seriesOptions(card, panel) {
@@ -156,6 +157,7 @@ function seriesOptions(card, panel) {
     const edge = { show: !hidden.has(one.key), stroke: "transparent", width: 0, points: { show: false }, spanGaps: true, alpha };
     if (part === "single") return { ...edge, stroke: () => colourOf(one.key), width: 0.7, alpha: alpha * 0.5 };
     if (part !== "mean") return edge;
+    if (one.marked) return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: 1.2, paths: () => null, points: { show: true, size: 8, width: 1.2, fill: "transparent" } };
     const metric = metricsOf(panel).indexOf(one.metric);
     const dash = metric > 0 ? FURTHER[metric] : look.dash;
     return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
@@ -229,6 +231,7 @@ function drawEstimates(u, card, panel) {
   u.ctx.globalAlpha = 0.6;
   for (const one of panel.series.filter(({ key }) => !hidden.has(key))) {
     u.ctx.strokeStyle = colourOf(one.key);
+    u.ctx.setLineDash(one.marked ? [2 * devicePixelRatio, 2 * devicePixelRatio] : []);
     for (const { x, low, high } of estimates(card, panel, one)) {
       const across = u.valToPos(x, "x", true);
       u.ctx.beginPath();
