@@ -229,7 +229,6 @@ def _add_commands(commands) -> None:
     add = partial(_add, commands)
     own = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
-        "--online": {"action": "store_true", "help": "ask public addresses if they answer; download nothing"},
         "--results": _folder("folder of results", default=Path("results")),
     }
     doctor = add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, own)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.datasets._formats import GZIP, gunzip
-from rbmbench.datasets._http import UnavailableError, answers, download, is_address, without_credentials
+from rbmbench.datasets._http import UnavailableError, download, is_address, without_credentials
 from rbmbench.io.atomic import replaced
 from rbmbench.io.caches import user_cache, why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
@@ -118,7 +118,7 @@ class FileStatus(NamedTuple):
     """Where a published file, or one that replaces it, is found.
 
     ``origin`` is "mirror" or "cache", or "public" if it would be downloaded; ``bytes`` is its size, None if unknown;
-    ``wrong`` is an error message about a wrong copy; ``answers`` says whether an address has it, None if not asked.
+    ``wrong`` is an error message about a wrong copy.
     """
 
     data_set: str
@@ -126,7 +126,6 @@ class FileStatus(NamedTuple):
     origin: str
     bytes: int | None
     wrong: str | None = None
-    answers: bool | None = None
 
 
 @remembered
@@ -189,26 +188,18 @@ def fetch_parts(
     return content, {"source": source, "files": [copy.record for copy in copies]}
 
 
-def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
-    """Yield where each published file is found, without downloading any. Copies on disk are checked.
-
-    ``online`` asks the addresses of files that are not on disk, those of a mirror included, if they have them.
-    """
+def file_status(sources: Sources) -> Iterator[FileStatus]:
+    """Yield the place of each published file, without downloading any. Copies on disk are checked."""
     for data_set, entry in catalogue().items():
         for files in entry.choices:
-            places = list(_places(files, sources))
-            origin, file, place = next(
-                (place for place in places if not is_address(place[2])), ("public", files[0], "")
-            )
-            size, wrong, answering = file.bytes, None, None
-            if place:
-                try:
-                    size = len(_content(file, place)[0])
-                except DataError as error:
-                    wrong = str(error)
-            elif online:
-                answering = any(answers(address) for _, _, address in places)
-            yield FileStatus(data_set, file.name, origin, size, wrong, answering)
+            on_disk = (place for place in _places(files, sources) if not is_address(place[2]))
+            origin, file, path = next(on_disk, ("public", files[0], ""))
+            size, wrong = file.bytes, None
+            try:
+                size = len(_content(file, path)[0]) if path else size
+            except DataError as error:
+                wrong = str(error)
+            yield FileStatus(data_set, file.name, origin, size, wrong)
 
 
 def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
