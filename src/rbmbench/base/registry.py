@@ -106,7 +106,7 @@ class Registry:
         return points
 
     def _check_is_free(self, name: str, maker: Callable) -> None:
-        """Refuse a part from outside whose name another one has; what is imported again takes its own place."""
+        """Refuse a part from outside whose name another one has, unless it is the same one, imported again."""
         place, known = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
         if name in self._own_names():
             raise self._taken(place, name, "rbmbench itself")

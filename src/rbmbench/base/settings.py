@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 Coupling = Literal["general", "rbm", "both_layers", "from_start"]
 
-MOST_COUNT = 2**31 - 1  # what arrays and kernels can count with
-# Limits of numbers that the work or the memory of a single step grows with. They are far above useful values: what is
-# larger is a mistake, which would show after hours.
+MOST_COUNT = 2**31 - 1  # largest count of arrays and kernels
+# Limits of numbers that the work or the memory of a single step grows with, far above useful values: a larger number is
+# a mistake, which would show after hours.
 MOST_STEPS = 10**6  # of a chain, for an estimate or a sample
 MOST_CHAINS = 10**6  # chains or particles at a time
 MOST_TEMPERATURES = 10**4  # of parallel tempering
@@ -313,7 +313,7 @@ LEAST_SWEEPS = 100
 
 
 class CertificateBudget(Annealed):
-    """What a certificate of a trained model is computed with."""
+    """Budget of the certificate of a trained model."""
 
     temperatures: AnnealingStepCount = Field(
         default=2000, description="equal steps of the inverse temperature from 0 to 1, forward and in reverse"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommands for files of a user: train on data, and show what came of it; certify a model."""
+"""The subcommands for files of a user: train and show the result, certify a model, score rows."""
 
 import sys
 from argparse import Namespace
@@ -46,7 +46,7 @@ def fit(arguments: Namespace) -> None:
     visible = dataset.train.shape[1]
     if arguments.shape:
         check_shape(arguments.shape, visible)
-    computing.trained(arguments, settings, dataset)
+    of_name("train").compute(computing.task_of(arguments, settings), dataset)
     if not is_enumerable(visible, settings.hidden):
         values = vars(arguments) | {"model": arguments.out, "out": arguments.out / EVALUATION}
         if checkpoint := arguments.checkpoint:  # beside that of the run
@@ -88,25 +88,23 @@ def certify(arguments: Namespace) -> None:
     if arguments.out:
         write_csv(quantities, arguments.out)
     for trial, of_model in quantities.groupby("trial"):
-        print(
-            f"model {trial}: {verdict(of_model).in_words}", *(f"  {line}" for line in facts(of_model, rows)), sep="\n"
-        )
+        lines = (f"  {line}" for line in facts(of_model, rows))
+        print(f"model {trial}: {verdict(of_model).in_words}", *lines, sep="\n")
 
 
 def score(arguments: Namespace) -> None:
     """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
-    settings = parse(
-        AnnealingSettings, ANNEALING.model_dump() | plain_data("--settings", arguments.settings), "--settings"
-    )
+    budget = ANNEALING.model_dump() | plain_data("--settings", arguments.settings)
+    settings = parse(AnnealingSettings, budget, "--settings")
     rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
     rows = _rows_for(arguments, rbm).train
     if is_enumerable(rbm.visible_units, rbm.hidden_units):
         log_z, errors = exact_log_partition(rbm), np.zeros(len(rbm.W))
     else:
-        budget = {"base": base_rate_bias(rows), "threads": arguments.threads}
+        budget = {name: getattr(settings, name) for name in ("particles", "temperatures", "seed")}
+        budget |= {"base": base_rate_bias(rows), "threads": arguments.threads}
         with shown_progress("log Z", "steps") as progress:
-            particles, temperatures = settings.particles, settings.temperatures
-            estimate = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
+            estimate = ais_log_partition(rbm, progress=progress, **budget)
         log_z, errors = estimate.log_partition, estimate.standard_error
     tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
     for trial, error in enumerate(errors):
@@ -137,7 +135,7 @@ def _data_of(model: Path) -> Mapping[str, Any]:
 
 
 def _as_trained(dataset: Dataset, trained: Mapping[str, Any], file: Path) -> tuple[Dataset, str]:
-    """Return the data set of a file, and what its rows are; rows that the run has held out are test rows."""
+    """Return the data set of a file, and the name of its rows; rows that the run has held out are test rows."""
     if trained.get("name") == "held_out":
         with suppress(RbmbenchError):
             split = REGISTRY.create("held_out", trained["options"]).split(dataset)

@@ -6,8 +6,8 @@ import faulthandler
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,20 +28,16 @@ class Log:
     def __init__(self, path: Path):
         self._path = path
         self.file: FileIO | None = None
-        try:
+        with self._warned():
             path.parent.mkdir(parents=True, exist_ok=True)
             self.file = FileIO(writable(path), "w")
-        except (ResultsError, OSError) as error:
-            self._give_up(error)
 
     def write(self, text: str) -> None:
         """Append a text."""
         content = text.encode(errors="backslashreplace")
-        try:
+        with self._warned():
             while content and self.file:
                 content = content[self.file.write(content) :]
-        except OSError as error:
-            self._give_up(error)
 
     def close(self) -> None:
         """Close the file."""
@@ -50,10 +46,14 @@ class Log:
                 self.file.close()
         self.file = None
 
-    def _give_up(self, error: Exception) -> None:
-        self.close()
-        reason = f"{self._path}: cannot be written ({error.strerror})" if isinstance(error, OSError) else str(error)
-        _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
+    @contextmanager
+    def _warned(self) -> Iterator[None]:
+        try:
+            yield
+        except (ResultsError, OSError) as error:
+            self.close()
+            reason = f"{self._path}: cannot be written ({error.strerror})" if isinstance(error, OSError) else error
+            _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
 
 
 class Stream:

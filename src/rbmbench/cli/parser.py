@@ -269,7 +269,7 @@ def _add_commands(commands) -> None:
         "--settings": _json("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
         "--out": _file("CSV file with all numbers, to write"),
     }
-    add("certify", "fitting:certify", "say whether a trained model is what it seems to be", own)
+    add("certify", "fitting:certify", "examine trained models: log Z, mixing of chains, fit to the rows", own)
 
     own = {
         "model": own["model"],
@@ -286,7 +286,7 @@ def _add_commands(commands) -> None:
     add("list", "listing:list_parts", text, own)
 
     own = {
-        "what": {"choices": ("estimator", "dataset", "paper"), "help": "what it is"},
+        "what": {"choices": ("estimator", "dataset", "paper"), "help": "kind of part"},
         "name": _name("its name: small letters, digits and _, first a letter"),
         "--folder": _folder("folder to write (default: plugins; of a paper: config)"),
     }

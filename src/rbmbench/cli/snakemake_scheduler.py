@@ -124,7 +124,7 @@ def _stoppable(base: type, early: _Early) -> type:
             self._signals: list[int] = []
             self._has_passed_on = self._reached_limit = False
             _handle(self.exit_gracefully)
-            # Snakemake's log swallows what is raised while it writes.
+            # Snakemake's log ignores errors that are raised while it writes.
             if early.received:
                 self.exit_gracefully(early.received)
 
@@ -167,11 +167,11 @@ def _stop_jobs() -> None:
     """Send SIGTERM to all programs below this process, and to children started within the next seconds."""
     import psutil
 
-    told: set[int] = set()
+    stopped: set[int] = set()
     for _ in range(LOOKS):
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                if process.pid not in told and process.name() not in SHELLS:
-                    told.add(process.pid)
+                if process.pid not in stopped and process.name() not in SHELLS:
+                    stopped.add(process.pid)
                     process.terminate()
         time.sleep(SECONDS_BETWEEN_LOOKS)

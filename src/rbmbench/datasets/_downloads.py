@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published files of data sets: found in a mirror, in the cache, or at their public addresses."""
+"""Published files of data sets: read from a mirror or the cache, or downloaded from their public addresses."""
 
 import hashlib
 import os
@@ -39,18 +39,13 @@ class File:
         return self.bytes or self.at_most_bytes
 
     @property
-    def local_limit(self) -> int:
-        """Largest number of bytes of a copy on disk, which may be unpacked."""
-        return max(self.limit, self.unpacked_bytes) if self.unpacked_sha256 else self.limit
-
-    @property
     def local_names(self) -> list[str]:
         """Names of copies on disk: its own, and that of its content where the checksum of this is known."""
         return [self.name, self.name.removesuffix(".gz")] if self.unpacked_sha256 else [self.name]
 
     @property
     def expected(self) -> str:
-        """What a good copy is recognised by."""
+        """Properties of a good copy, in words."""
         if self.sha256:
             return f"sha256 {self.sha256}"
         by = f"of git object {self.git_object}" if self.git_object else "with the right rows (its sha256 is not known)"
@@ -108,14 +103,14 @@ class Sources:
 
 
 class Copy(NamedTuple):
-    """What was read from a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
+    """The content of a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
 
     value: Any
     record: dict
 
 
 class FileStatus(NamedTuple):
-    """Where a published file, or one that replaces it, is found.
+    """Place of a published file, or of one that replaces it.
 
     ``origin`` is "mirror" or "cache", or "public" if it would be downloaded; ``bytes`` is its size, None if unknown;
     ``wrong`` is an error message about a wrong copy.
@@ -171,7 +166,15 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             except ResultsError as error:  # such as a full disk
                 raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
         return Copy(value, {"name": file.name, "sha256": sha256, "from": place if origin == "public" else origin})
-    raise DataError(_not_found(files, sources, failures))
+    names = " or ".join(file.name for file in files)
+    expected = " or ".join(file.expected for file in files)
+    if sources.mirror and not is_address(sources.mirror):
+        failures = [f"mirror {sources.mirror}: no such file", *failures]
+    by_hand = f"into {sources.kept(files[0]).parent}{os.sep}, or " if sources.cache else ""
+    raise DataError(
+        f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
+        f"put the file by hand {by_hand}into a folder named by RBMBENCH_DATA_MIRROR"
+    )
 
 
 def fetch_parts(
@@ -216,7 +219,7 @@ def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File
 
 
 def _in_mirror(file: File, mirror: str | None) -> list[str]:
-    """Return where a mirror may have a file: in its data set's folder, at the top, or in another folder.
+    """Return the places of a file in a mirror: in its data set's folder, at the top, or in another folder.
 
     Data sets may have files of the same name, so a file in another folder must have the right checksum.
     """
@@ -243,8 +246,11 @@ def _is_good(file: File, path: Path) -> bool:
 def _content(file: File, place: str) -> tuple[bytes, str]:
     """Return the bytes at a path or an address, and their sha256; raise a DataError if another is declared."""
     try:
-        is_remote = is_address(place)
-        content = download(place, file.name, file.limit) if is_remote else bounded_bytes(place, file.local_limit)
+        if is_address(place):
+            content = download(place, file.name, file.limit)
+        else:  # which may be unpacked
+            limit = max(file.limit, file.unpacked_bytes if file.unpacked_sha256 else 0)
+            content = bounded_bytes(place, limit)
     except OSError as error:
         raise DataError(f"{place}: cannot be read ({error.strerror})") from error
     except UnreadableError as error:
@@ -273,15 +279,3 @@ def _has_content(file: File, content: bytes) -> bool:
     except DataError:
         return False
     return hashlib.sha256(unpacked).hexdigest() == file.unpacked_sha256
-
-
-def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
-    names = " or ".join(file.name for file in files)
-    expected = " or ".join(file.expected for file in files)
-    if sources.mirror and not is_address(sources.mirror):
-        failures = [f"mirror {sources.mirror}: no such file", *failures]
-    by_hand = f"into {sources.kept(files[0]).parent}{os.sep}, or " if sources.cache else ""
-    return (
-        f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
-        f"put the file by hand {by_hand}into a folder named by RBMBENCH_DATA_MIRROR"
-    )

@@ -99,7 +99,6 @@ class TrajectoryTempering(Estimator):
         return {"row_products": rounds * (self.chains or batch)}
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of the chains, of exchanges, and of an assumed share of rounds that fill reservoirs."""
         m, n, chains = visible_units, hidden_units, self.chains or batch
         counts = super().cost(batch, m, n)
         counts[product(m, n, chains)] += 2 * m * n * (3 + ASSUMED_FILLING * (2 * self.k + 2)) * chains
@@ -166,7 +165,7 @@ class TrajectoryTempering(Estimator):
         of_x = energy_x - free_energies(rbm, x, buffers, hidden)
         of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
         accepted = exchanges(of_y - of_x, uniforms[:, :chains])
-        # What the Gibbs step takes of a state are the activations of its hidden units.
+        # The Gibbs step needs only the activations of the hidden units of a state.
         np.copyto(hidden, hidden_y, where=accepted[..., None])
         members[partners[accepted]] = x[accepted].astype(np.uint8)
         energies[partners[accepted]] = energy_x[accepted]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a certificate of a trained model rests on: log Z from both sides, and long chains beside the rows.
+"""Quantities of the certificate of a trained model: log Z from both sides, and long chains beside the rows.
 
 For each model of a run:
 
@@ -107,7 +107,7 @@ def certificate(
     progress : callable, optional
         Called as progress(models done, models).
     checkpointer : Checkpointer, optional
-        Saves what is done after each model.
+        Saves the quantities after each model.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def certificate(
 
 
 class _Rows:
-    """The rows that models are held against, and what is known of them."""
+    """The rows that models are compared with, and their statistics."""
 
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
         self._data, self._test, self._settings = data, test, settings
@@ -213,7 +213,7 @@ class _Rows:
         return quantities
 
     def _tempered_log_partition(self, rbm: RBM, trial: int, base: np.ndarray) -> tuple[float, float, Quantities]:
-        """Return both ends of the interval of log Z by tempered chains, and what they rest on."""
+        """Return both ends of the interval of log Z by tempered chains, and the quantities behind it."""
         tempering, seed = self._settings.tempering, self._settings.seed
         budget = tempering.target_error, tempering.products, seed
         estimate = tempered_log_partition(rbm, self._data, *budget, base=base, keys=[trial])
@@ -226,7 +226,7 @@ class _Rows:
     def _annealed_log_partition(
         self, rbm: RBM, samples: np.ndarray, trial: int, base: np.ndarray
     ) -> tuple[float, float, Quantities]:
-        """Return both ends of the interval of log Z by annealing from both sides, and what they rest on."""
+        """Return both ends of the interval of log Z by annealing from both sides, and the quantities behind it."""
         settings, quantities = self._settings, {}
         schedule = inverse_temperatures(settings.temperatures, settings.spacing)
         budget = {"temperatures": schedule, "seed": settings.seed, "base": base}
@@ -245,7 +245,7 @@ class _Rows:
         return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
-        """Return what another temperature would gain."""
+        """Return the gain of another temperature."""
         of_rows, spread_of_rows = _energies(rbm, self._data)
         of_chains, spread = _energies(rbm, samples)
         gap = of_chains.mean() - of_rows.mean()

@@ -58,7 +58,7 @@ Counts = Mapping[str, float]
 
 
 class Work(NamedTuple):
-    """Operation counts of a job by stage (names as in `SECONDS`), and what it keeps in memory (as in `MEGABYTES`)."""
+    """Operation counts of a job by stage (names as in `SECONDS`), and of its memory (as in `MEGABYTES`)."""
 
     stages: dict[str, Counts]
     memory: Counts

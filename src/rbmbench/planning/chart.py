@@ -30,7 +30,7 @@ class StepsPerIteration(Settings):
 class CurveValues(Settings):
     """Values of a curve, null where it has none: mean and band over the trials; and the run behind it."""
 
-    key: str = Field(description="what it is of, such as an algorithm; decides its look")
+    key: str = Field(description="its subject, such as an algorithm; decides its look")
     label: str
     metric: str = ""
     trials: int | None = None
@@ -103,7 +103,7 @@ class Entry(Settings):
     color: str | None = Field(default=None, description="of the curves; null: by their key")
     dash: str | None = Field(default=None, description="of the curves; null: by their key")
     look: Literal["", "second", "third", "maximum", "true_model", "training_set", "upright", "printed"] = Field(
-        default="", description="of what is no curve of one key"
+        default="", description="look of entries that are no curve of one key"
     )
 
 
@@ -134,7 +134,7 @@ class Axis(Settings):
     """An axis of a panel."""
 
     title: str
-    label: str = Field(default="", description="what pictures say in place of the title")
+    label: str = Field(default="", description="in pictures, in place of the title")
     unit: str = Field(default="", description="below the label")
     log: bool = False
     range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="null: that of the curves")
@@ -170,8 +170,8 @@ class Image(Settings):
 
     key: str = Field(description="the algorithm")
     label: str
-    name: str = Field(description="what it is, such as filters")
-    words: str = Field(default="", description="what is written below it")
+    name: str = Field(description="its kind, such as filters")
+    words: str = Field(default="", description="text below it")
     heading: str = Field(default="", description="words above it in pictures")
     iteration: int | None = Field(default=None, description="iteration of training; null: there is one image only")
     address: str = Field(pattern="^data:image/")
@@ -206,7 +206,7 @@ class TablePart(Settings):
 
     caption: str
     columns: Words
-    groups: Words = Field(default=(), description="what the name of each column begins with; empty: nothing")
+    groups: Words = Field(default=(), description="beginning of the name of each column; empty: none")
     words: int
     lines: tuple[Words, ...]
     published: dict[int, int] = Field(

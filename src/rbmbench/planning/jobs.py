@@ -144,7 +144,7 @@ def title_of_data(entry: DataEntry) -> str:
 
 
 def derived_seed(seed: int, *purpose: object) -> int:
-    """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
+    """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and the purpose."""
     text = "/".join(map(str, (seed, *purpose)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 

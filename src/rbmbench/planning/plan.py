@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the configuration to what has to be computed and shown.
+"""The plan of a configuration: jobs, figures and tables.
 
 Everything here is pure: equal configurations give equal plans, ids and specs. Jobs that two figures need are planned
 once.
@@ -21,7 +21,7 @@ MOST_BYTES = 100_000  # bytes of the settings of a job, which are one argument o
 
 
 def plan(configuration: Configuration) -> Plan:
-    """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
+    """Return the plan of a configuration; `SettingsError` if two papers have different data sets of one key."""
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         for name, entry in paper.data.items():  # which names a file
@@ -50,7 +50,7 @@ def plan(configuration: Configuration) -> Plan:
 def _planned(
     planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, object] | None = None
 ) -> Output:
-    """Return the output of a figure or table; its spec says how it differs from the published one."""
+    """Return the output of a figure or table, with its differences from the published one in the spec."""
     key = f"{planner.paper.key}_{name}"
     output, different = item.plan(planner, key), ()
     if planner.paper != published.paper:

@@ -39,7 +39,7 @@ COUPLINGS = get_args(Coupling)
 
 
 class Terms:
-    """Receiver of the terms of the estimator; derived classes take what they need, and this one nothing.
+    """Receiver of the terms of the estimator; derived classes override the methods, which do nothing here.
 
     The arrays (rows, m), (rows, n) are valid during the call. Each term comes twice: by its means as soon as v is
     known, and by its hidden states as the chains go on, for those who need f(v, h).

@@ -26,7 +26,7 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
     data : mapping
         Name and options of the data set.
     where : str
-        What the arguments are those of, for messages.
+        Name of the function or command, for messages.
 
     Raises
     ------

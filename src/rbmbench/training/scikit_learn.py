@@ -238,12 +238,15 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         best, best_score, since, started = None, -np.inf, 0, perf_counter()
         patience = positive_integer("n_iter_no_change", self.n_iter_no_change)
         for number in range(1, passes + 1):
-            rbm = training.next()
-            score = self._score(rbm, scored) if self.verbose or held_out is not None else None
+            rbm, score = training.next(), None
+            exact = is_enumerable(rbm.visible_units, rbm.hidden_units)
+            if self.verbose or held_out is not None:
+                score = float(
+                    log_likelihood(rbm, scored, exact_log_partition(rbm)) if exact else pseudo_score(rbm, scored)
+                )
             if self.verbose:
-                seconds = perf_counter() - started
+                seconds, kind = perf_counter() - started, "log-likelihood" if exact else "pseudo-likelihood"
                 of_rows = "training" if held_out is None else "held-out"
-                kind = "log-likelihood" if is_enumerable(rbm.visible_units, rbm.hidden_units) else "pseudo-likelihood"
                 print(f"[RBMTransformer] pass {number}, {kind} of {of_rows} rows = {score:.4f}, time = {seconds:.2f}s")
             if held_out is None:
                 best = rbm
@@ -285,18 +288,12 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         order = self.random_state_.permutation(len(rows))
         return rows[order[:count]], rows.take(order[count:], axis=0)
 
-    @staticmethod
-    def _score(rbm: RBM, rows: np.ndarray) -> float:
-        if is_enumerable(rbm.visible_units, rbm.hidden_units):
-            return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
-        return float(pseudo_score(rbm, rows))
-
     def _model(self) -> RBM:
         check_is_fitted(self)
         return self.rbm_.astype(np.float64)
 
     def _of_rows(self, function, X) -> np.ndarray:
-        """Return what a function of dense rows gives for rows X, which are made dense in blocks if they are sparse."""
+        """Return a function of dense rows for rows X, which are made dense in blocks if they are sparse."""
         rows = self._states(X)
         blocks = rows.blocks() if isinstance(rows, SparseRows) else [rows]
         return np.concatenate([function(block) for block in blocks])

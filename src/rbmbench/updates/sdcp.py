@@ -26,16 +26,13 @@ class SDCP(UpdateRule):
         self.inner_steps = positive_integer("inner_steps", inner_steps)
 
     def check(self, estimator):
-        """Raise a `SettingsError` if the estimator does not support inner steps."""
         check_continues(estimator, "sdcp")
 
     def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return those of all inner steps, see `products_of_inner_steps`."""
         first = estimator.products(batch, visible_units, hidden_units, diagnostics)
         return products_of_inner_steps(estimator, self.inner_steps, first)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         ascend(rbm, positive, negative, rate)

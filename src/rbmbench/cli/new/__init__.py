@@ -58,7 +58,7 @@ def new(arguments: Namespace) -> None:
         contents[folder / file.format(name=name)] = text
     for file in contents:
         if file.exists():
-            raise SettingsError(f"{file}: is there already; allowed: another name, or --folder")
+            raise SettingsError(f"{file}: exists already; choose another name, or --folder")
     for file, text in contents.items():
         with replaced(file) as temporary:
             temporary.write_text(text, encoding="utf-8")

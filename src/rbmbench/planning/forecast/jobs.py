@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
+"""Time and memory of the jobs of a plan on a machine, and their requests to a scheduler."""
 
 import math
 from collections import Counter
@@ -72,7 +72,7 @@ def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -
 
 
 def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
-    """Return what is left to compute for a plan, if ``cores`` jobs run at a time, each on one otherwise idle core.
+    """Return the remaining jobs, time and memory of a plan, ``cores`` jobs at a time, each on an idle core.
 
     One row per figure or table: its key; number of its jobs, and of those that are done; processor and wall seconds
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; basis of the forecast (see

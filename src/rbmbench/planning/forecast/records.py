@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded jobs: what each was, and the time and memory it took; read from ``meta.json``, or timed now."""
+"""Recorded jobs: work, time and memory of each; read from ``meta.json``, or timed now."""
 
 import math
 from collections import defaultdict
