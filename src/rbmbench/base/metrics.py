@@ -76,26 +76,14 @@ METRICS = {
 
 TEMPERED = ("gap", "drift", "acceptance", "round_trips", "products", "converged")
 """Fields of `rbmbench.likelihood.TemperedEstimate`; with "log_partition_" before them, metrics."""
-ANNEALED = (
-    "log_likelihood",
-    "validation_log_likelihood",
-    "test_log_likelihood",
-    "log_partition",
-    "log_partition_error",
-    "log_partition_low",
-    "log_partition_high",
-    "annealing_effective_sample_size",
-    *(f"log_partition_{name}" for name in TEMPERED),
-)
+ANNEALED: tuple[str, ...] = ("log_likelihood", "validation_log_likelihood", "test_log_likelihood", "log_partition")
+ANNEALED += ("log_partition_error", "log_partition_low", "log_partition_high", "annealing_effective_sample_size")
+ANNEALED += tuple(f"log_partition_{name}" for name in TEMPERED)
 """Metrics that are computed after the run where log Z cannot be enumerated."""
 
 
-ERRORS = {
-    "log_likelihood": "log_partition_error",
-    "test_log_likelihood": "log_partition_error",
-    "validation_log_likelihood": "log_partition_error",
-    "reconstruction_log_likelihood": "reconstruction_log_likelihood_error",
-}
+ERRORS = {f"{part}log_likelihood": "log_partition_error" for part in ("", "test_", "validation_")}
+ERRORS |= {"reconstruction_log_likelihood": "reconstruction_log_likelihood_error"}
 """The metrics that hold the standard errors of others, of one trial at one evaluation, where these are estimates."""
 
 

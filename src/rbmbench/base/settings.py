@@ -26,18 +26,9 @@ MOST_ANNEALING_STEPS = 10**7
 MOST_POINTS = 10**4  # of a curve of likelihoods of samples
 MOST_THREADS = 1024
 HELD_OUT = ("validation", "test")  # parts of a data set that are not trained on
-LARGEST = {
-    "k": MOST_STEPS,
-    "steps": MOST_STEPS,
-    "inner_steps": MOST_STEPS,
-    "max_steps": MOST_STEPS,
-    "most_steps": MOST_STEPS,
-    "chains": MOST_CHAINS,
-    "particles": MOST_CHAINS,
-    "sets": MOST_CHAINS,
-    "temperatures": MOST_TEMPERATURES,
-    "threads": MOST_THREADS,
-}
+LARGEST = dict.fromkeys(("k", "steps", "inner_steps", "max_steps", "most_steps"), MOST_STEPS)
+LARGEST |= dict.fromkeys(("chains", "particles", "sets"), MOST_CHAINS)
+LARGEST |= {"temperatures": MOST_TEMPERATURES, "threads": MOST_THREADS}
 """Limits of options and arguments by their name; others are at most MOST_COUNT."""
 
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]

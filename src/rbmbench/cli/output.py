@@ -26,7 +26,7 @@ class Log:
     """
 
     def __init__(self, path: Path):
-        self._path = path
+        self._path, self.has_crashes = path, False
         self.file: FileIO | None = None
         with self._warned():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class Output:
 
     def __enter__(self) -> "Output":
         self._log: Log | None = None
-        self._before, self._tells_crashes = (sys.stdout, sys.stderr), False
+        self._before = sys.stdout, sys.stderr
         for number in (0, 1, 2):
             try:
                 os.fstat(number)
@@ -125,9 +125,9 @@ class Output:
     def __exit__(self, _kind, error: BaseException | None, _trace) -> None:
         if isinstance(error, Exception) and self._log:
             self._log.write("".join(traceback.format_exception(error)))
-        if self._tells_crashes:
-            faulthandler.disable()
         if self._log:
+            if self._log.has_crashes:
+                faulthandler.disable()
             self._log.close()
         sys.stdout, sys.stderr = self._before
 
@@ -138,7 +138,7 @@ class Output:
         self._log = sys.stdout.log = sys.stderr.log = Log(path)
         if self._log.file and not faulthandler.is_enabled():
             faulthandler.enable(self._log.file)
-            self._tells_crashes = True
+            self._log.has_crashes = True
 
     def lost(self) -> str | None:
         """Return why standard output is lost; None if it is not, or if its reader has gone."""

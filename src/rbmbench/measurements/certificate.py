@@ -69,20 +69,13 @@ from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 from rbmbench.training.checkpoint import Checkpointer, identity
 
 COLUMNS = ("trial", "quantity", "step", "value")
-"""Standard errors from an estimate to an end of its interval."""
-LEAST_RATE = 1e-6
-"""Of a unit that no sample has on, or all have."""
-KEPT_OF_CHAIN = 16
-"""Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
-OFTEN = 4
-"""Times as many samples are compared with rows to find modes."""
-CAUTION = 3.0
-"""Standard errors for the extreme of all units."""
-BLOCK = 5000
-"""Rows whose energies are computed at a time."""
+LEAST_RATE = 1e-6  # of a unit that no sample has on, or all have
+KEPT_OF_CHAIN = 16  # samples of each set of tempered chains, at equal distances in the second half of its sweeps
+OFTEN = 4  # times as many samples are compared with rows to find modes
+CAUTION = 3.0  # standard errors for the extreme of all units
+BLOCK = 5000  # rows whose energies are computed at a time
 
-Quantities = dict[tuple[str, int], float]
-"""Values by their name and the number of Gibbs steps, 0 where there are none."""
+Quantities = dict[tuple[str, int], float]  # values by their name and the number of Gibbs steps, 0 where there are none
 
 
 def certificate(
@@ -204,9 +197,8 @@ class _Rows:
         score = mean_log_weights(rbm, self._packed)[0]
         quantities |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
         likelihoods = normalised(score, np.array([high, low]))
-        quantities |= {
-            (f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)
-        }
+        ends = zip(("low", "high"), likelihoods, strict=True)
+        quantities |= {(f"log_likelihood_{end}", 0): value for end, value in ends}
         quantities["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             quantities["exact_log_partition", 0] = exact_log_partition(rbm)[0]
@@ -238,9 +230,7 @@ class _Rows:
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
             values = side.log_partition, side.standard_error, side.effective_sample_size / count
             parts = ("log_partition", "error", "share")
-            quantities |= {
-                (f"{name}_{name_of_value}", 0): value[0] for name_of_value, value in zip(parts, values, strict=True)
-            }
+            quantities |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
         return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 

@@ -29,8 +29,7 @@ from rbmbench.model.rows import binary_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.shards import SHARD_BYTES
 
-TRAINING_SET = "training_set"
-"""Name in index of a sampler if the samples are the training rows."""
+TRAINING_SET = "training_set"  # name in index of a sampler if the samples are the training rows
 BLOCK = 500  # samples drawn at a time
 COUNT_BYTES = 2**28  # limit for the counts of streams that are sampled at once
 ARRAYS_A_REPLICA = 4  # arrays of the size of W that samplers read for each sample, and that should stay in the cache

@@ -16,30 +16,21 @@ import pandas as pd
 from rbmbench.measurements.modes import RATIO, SHARES
 
 CERTIFIED, DOUBTFUL, NOT_CERTIFIED = "certified", "doubtful", "not certified"
-WIDTH = 1.0, 0.3
-"""Widths of the interval of log Z, nats: not certified, doubtful."""
-SHARE = 0.01, 0.1
-"""Effective sample sizes of annealing, as shares of the particles."""
-MIXED = 1.2, 1.1
-"""Split R hat of the free energies of tempered chains."""
-RISE = (1.5, 0.5), (1.25, 0.2)
-"""Factor and term by which long chains are farther from the rows than short ones were."""
-CLEAR = 4.0
-"""Standard errors of a difference of distances."""
-GAIN = 0.1, 0.05
-"""Gain of another temperature, as a share of the gain over independent units."""
-LEAST_GAIN = 0.02
-"""Nats per row below which a gain does not count."""
-RATES = 0.1, 0.05
-"""Divergence that the rate of one unit implies, nats per row."""
+WIDTH = 1.0, 0.3  # widths of the interval of log Z, nats: not certified, doubtful
+SHARE = 0.01, 0.1  # effective sample sizes of annealing, as shares of the particles
+MIXED = 1.2, 1.1  # split R hat of the free energies of tempered chains
+RISE = (1.5, 0.5), (1.25, 0.2)  # factor and term by which long chains are farther from the rows than short ones were
+CLEAR = 4.0  # standard errors of a difference of distances
+GAIN = 0.1, 0.05  # gain of another temperature, as a share of the gain over independent units
+LEAST_GAIN = 0.02  # nats per row below which a gain does not count
+RATES = 0.1, 0.05  # divergence that the rate of one unit implies, nats per row
 MODES = {
     "missing": "at least {:.1%} of the rows are where the model has less than a third of that mass",
     "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the rows is",
 }
 ENOUGH = "missing or spurious modes of at least {:.1%} of the mass would have been seen"
 FEW = "the rows are too few to see missing or spurious modes of less than {:.1%} of the mass"
-FEW_ROWS = 0.2
-"""Size of a mode that must be seen for the rows to be enough."""
+FEW_ROWS = 0.2  # size of a mode that must be seen for the rows to be enough
 UNLIKE, COPIED = 0.9, 0.1
 """Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
 

@@ -29,8 +29,7 @@ from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
-MOST_UNITS = 24
-"""Maximal number of units in both layers: 2^24 products per half step and replica."""
+MOST_UNITS = 24  # maximal number of units in both layers: 2^24 products per half step and replica
 
 Array = Any
 

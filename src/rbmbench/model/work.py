@@ -51,8 +51,7 @@ MEGABYTES = {
 
 THIN = 64  # units of the smaller layer up to which products count as thin
 
-ASSUMED_STOPPING_TIME = 10
-"""Mean steps until coupled chains meet, where no run is recorded."""
+ASSUMED_STOPPING_TIME = 10  # mean steps until coupled chains meet, where no run is recorded
 
 Counts = Mapping[str, float]
 

@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
 PREFIXES = {AnnealingSettings: "annealing.", EstimateSettings: "estimate.", GroundTruthSettings: "ground_truth."}
 """Prefixes of the settings of measurements, which have names of settings of training."""
-REGISTRIES = {
-    "data": datasets.REGISTRY,
-    "estimator": estimators.REGISTRY,
-    "update": updates.REGISTRY,
-    "samplers": samplers.REGISTRY,
-}
+REGISTRIES = {"data": datasets.REGISTRY, "estimator": estimators.REGISTRY, "update": updates.REGISTRY}
+REGISTRIES |= {"samplers": samplers.REGISTRY}
 NOT_COMPARED = {
     *("seed", "first_trial"),
     # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.

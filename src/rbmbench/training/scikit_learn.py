@@ -24,10 +24,8 @@ from rbmbench.training.arguments import settings_from
 from rbmbench.training.evaluation import pseudo_score
 from rbmbench.training.passes import Passes
 
-PARTICLES, TEMPERATURES = 512, 1000
-"""Of the annealing that estimates log Z of models too large to enumerate."""
-REPORTED_ROWS = 200
-"""Training rows that ``verbose`` scores."""
+PARTICLES, TEMPERATURES = 512, 1000  # of the annealing that estimates log Z of models too large to enumerate
+REPORTED_ROWS = 200  # training rows that ``verbose`` scores
 
 
 class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
