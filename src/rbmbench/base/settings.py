@@ -360,9 +360,8 @@ class SamplerGrid(Choice):
     def settings(self) -> list[dict[str, Any]]:
         """The options of every combination, in a fixed order."""
         names = sorted(self.grid)
-        return [
-            self.options | dict(zip(names, values, strict=True)) for values in product(*(self.grid[n] for n in names))
-        ]
+        combinations = product(*(self.grid[name] for name in names))
+        return [self.options | dict(zip(names, values, strict=True)) for values in combinations]
 
 
 class SamplingSettings(Settings):

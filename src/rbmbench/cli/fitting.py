@@ -119,8 +119,8 @@ def score(arguments: Namespace) -> None:
         print(table.to_csv(index=False), end="")
     for trial, of_model in table.groupby("trial"):
         mean, error = of_model["log_likelihood"].mean(), errors[trial]
-        known = f"; log Z is annealed, standard error {error:.2g}" if error else ""
-        print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{known}", file=sys.stderr)
+        annealed = f"; log Z is annealed, standard error {error:.2g}" if error else ""
+        print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{annealed}", file=sys.stderr)
 
 
 def _file_of(model: Path) -> Path:
@@ -155,8 +155,6 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     usual = {name: own[name] for name in names if own.get(name) not in (None, [])} if "path" in own else {}
     dataset = computing.read_data(arguments, columns, **usual)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
-        file = _file_of(arguments.model)
-        raise DataError(
-            f"{arguments.data}: must have {rbm.visible_units} columns, the visible units of {file}, got {columns}"
-        )
+        allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"
+        raise DataError(f"{arguments.data}: must have {allowed}, got {columns}")
     return dataset

@@ -158,9 +158,8 @@ class TrajectoryTempering(Estimator):
         members, energies = state["reservoir"].reshape(-1, m), state["reservoir_energy"].reshape(-1)
         y = buffers.get("members", x.shape, x)
         kernels.gather_rows(members, partners, y)
-        hidden, hidden_y = (
-            _activation(rbm, rows, buffers, name) for rows, name in ((x, "of chains"), (y, "of members"))
-        )
+        hidden = _activation(rbm, x, buffers, "of chains")
+        hidden_y = _activation(rbm, y, buffers, "of members")
         energy_x = free_energies(unchecked_rbm(*(state[name] for name in FROZEN)), x, buffers)
         of_x = energy_x - free_energies(rbm, x, buffers, hidden)
         of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)

@@ -25,11 +25,11 @@ def plan(configuration: Configuration) -> Plan:
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         for name, entry in paper.data.items():  # which names a file
-            known = result.data.setdefault(name, entry)
-            if (known.name, known.options) != (entry.name, entry.options):
+            other = result.data.setdefault(name, entry)
+            if (other.name, other.options) != (entry.name, entry.options):
                 raise SettingsError(
                     f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
-                    f"another paper means {known.name} {known.options} by this key: give one of them another key"
+                    f"another paper means {other.name} {other.options} by this key: give one of them another key"
                 )
         planner = Planner(result, paper)
         published = Planner(Plan("", ()), configuration.published[paper.key])

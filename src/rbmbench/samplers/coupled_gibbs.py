@@ -156,9 +156,8 @@ class CoupledGibbs:
                 steps, coupling = (t, self.max_steps), COUPLINGS.index(self._of_steps)
                 followed = pairs.follow(rows, visible, other_visible, *steps, coupling, terms.arrays)
                 return tally.ended(rows, *followed, self.max_steps)
-            hidden, other_hidden, mean, other_mean, rejections = self._hidden_half_step(
-                pairs, rows, visible, other_visible
-            )
+            step = self._hidden_half_step(pairs, rows, visible, other_visible)
+            hidden, other_hidden, mean, other_mean, rejections = step
             tally.add(rows, rejections)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)

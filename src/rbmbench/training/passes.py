@@ -70,8 +70,6 @@ class Passes:
 
     def trained(self, rbm: RBM) -> Trained:
         """Return the state for further passes, with one of the models (m, n) that `next` has returned."""
-        state, memory = (
-            {name: on_host(array).copy() for name, array in arrays.items()}
-            for arrays in (self._shard.state, self._shard.memory)
-        )
+        both = self._shard.state, self._shard.memory
+        state, memory = ({name: on_host(array).copy() for name, array in arrays.items()} for arrays in both)
         return Trained(rbm[None], self.settings, state, memory, self._shard.stream.number, self.passes)

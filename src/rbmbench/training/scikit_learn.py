@@ -239,9 +239,8 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             rbm, score = training.next(), None
             exact = is_enumerable(rbm.visible_units, rbm.hidden_units)
             if self.verbose or held_out is not None:
-                score = float(
-                    log_likelihood(rbm, scored, exact_log_partition(rbm)) if exact else pseudo_score(rbm, scored)
-                )
+                mean = log_likelihood(rbm, scored, exact_log_partition(rbm)) if exact else pseudo_score(rbm, scored)
+                score = float(mean)
             if self.verbose:
                 seconds, kind = perf_counter() - started, "log-likelihood" if exact else "pseudo-likelihood"
                 of_rows = "training" if held_out is None else "held-out"
@@ -279,10 +278,8 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         share = self.validation_fraction
         count = round(share * len(rows)) if isinstance(share, float | np.floating) and 0 < share < 1 else 0
         if not 0 < count < len(rows):
-            raise SettingsError(
-                f"validation_fraction: must be between 0 and 1 and leave rows on both sides, got {share!r} of "
-                f"{len(rows)} rows"
-            )
+            allowed = "between 0 and 1 and leave rows on both sides"
+            raise SettingsError(f"validation_fraction: must be {allowed}, got {share!r} of {len(rows)} rows")
         order = self.random_state_.permutation(len(rows))
         return rows[order[:count]], rows.take(order[count:], axis=0)
 

@@ -114,10 +114,8 @@ def annealed_curve(
             progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
-        metrics = rows.log_likelihoods(models, log_z.log_partition) | {
-            "log_partition": log_z.log_partition,
-            "log_partition_error": log_z.standard_error,
-        }
+        metrics = rows.log_likelihoods(models, log_z.log_partition)
+        metrics |= {"log_partition": log_z.log_partition, "log_partition_error": log_z.standard_error}
         if settings.tempering:
             metrics |= {f"log_partition_{name}": getattr(log_z, name) for name in TEMPERED}
         else:
