@@ -85,12 +85,12 @@ def load_named() -> None:
 
 def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
     """Add paths, and all files that were loaded, to the environment variable, and return its value."""
-    known = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    named = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     added = [*map(os.path.abspath, paths), *map(str, _files)]
     for path in added:
         if os.pathsep in path:
             raise SettingsError(f"plug-in {path}: must be without {os.pathsep!r}")
-    value = os.pathsep.join(dict.fromkeys([*known, *added]))
+    value = os.pathsep.join(dict.fromkeys([*named, *added]))
     if value:
         os.environ[VARIABLE] = value
     return value

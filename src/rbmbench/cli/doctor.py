@@ -231,9 +231,8 @@ def self_test() -> Iterator[Finding]:
     run["evaluate_every"] = run["iterations"]
 
     def trained(backend: str = "numpy") -> "list[TrainingResult]":
-        return [
-            train(rows, estimator=name, options=options, backend=backend, **run) for name, options in TRAINED.items()
-        ]
+        estimators = ({"estimator": name, "options": options} for name, options in TRAINED.items())
+        return [train(rows, backend=backend, **estimator, **run) for estimator in estimators]
 
     with reference_kernels():
         results = {"numpy": trained()}

@@ -65,7 +65,7 @@ class Stream:
         self.log: Log | None = None
 
     def write(self, text: str) -> int:
-        """Write a text at once; to the log alone, if `MESSAGES` says so and the log can be written."""
+        """Write a text at once; to the log alone, if the environment has `MESSAGES` and the log can be written."""
         if self.log and self.log.file and os.environ.get(MESSAGES) == TO_LOG:
             self.log.write(text)
             return len(text)

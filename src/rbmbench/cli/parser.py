@@ -70,7 +70,6 @@ class _Version(Action):
     """Prints the version, which is looked up then."""
 
     def __call__(self, parser: ArgumentParser, *_) -> None:
-        """See `argparse.Action`."""
         import rbmbench
 
         print(f"rbmbench {rbmbench.__version__}")

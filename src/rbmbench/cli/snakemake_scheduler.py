@@ -66,10 +66,10 @@ def install() -> None:
 
 def _misfit(scheduler: type | None) -> str | None:
     """Return the name of the first method that uses other names than the known ones; None without one."""
-    for name, known in (REPLACED | USED).items():
+    for name, expected in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
         names = set(code.co_names) if code else set()
-        if not known <= names or (name in REPLACED and known != names):
+        if not expected <= names or (name in REPLACED and expected != names):
             return name
     return None
 

@@ -235,7 +235,6 @@ class _Rows:
         return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
-        """Return the gain of another temperature."""
         of_rows, spread_of_rows = _energies(rbm, self._data)
         of_chains, spread = _energies(rbm, samples)
         gap = of_chains.mean() - of_rows.mean()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The spec of a figure or a table: checked plain data that a plan makes, and that reports are made from.
 
-A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, when they
-are not found there, to the folder that holds ``results``, so that a notebook opened from its own folder finds them too.
+A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, if they
+do not exist there, to the folder that holds ``results``, for notebooks that are opened in their own folder.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Sampler:
     A sampler holds options and buffers. The state is passed to every call and changed in place, so that samples may be
     drawn in pieces of any length. Each replica has its own model and random numbers. The options named in
     ``of_replica`` take a number, or one per replica, so that the settings of a grid search can be sampled at once as
-    replicas. ``has_means`` says whether `draw` supports means.
+    replicas. ``has_means`` is true if `draw` supports means.
     """
 
     of_replica: tuple[str, ...] = ()

@@ -209,7 +209,7 @@ class Checkpointer:
             raise StoppedError(f"stopped at {where}; {saved}", signal)
 
     def is_due(self) -> bool:
-        """Return whether it is time for the next checkpoint."""
+        """Return whether the next checkpoint is due."""
         return self.path is not None and monotonic() - self._at > self._wait
 
     def save(self, state: State) -> None:

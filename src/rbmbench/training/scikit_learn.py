@@ -127,7 +127,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def __sklearn_tags__(self):
-        """Return the tags of scikit-learn: rows are whole numbers, and may be sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.categorical = True
         return tags

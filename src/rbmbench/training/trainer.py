@@ -57,7 +57,7 @@ def _warm_up(shard: Shard, schedule) -> None:
 def initial_parameters(data: np.ndarray, settings: RunSettings, initial: RBM | None = None) -> RBM:
     """Return the models that the trials of a run begin with, (trials, m, n), on the host.
 
-    They are drawn as the settings say, or copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
+    They are drawn by the settings, or are copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
     """
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     shape = len(trials), data.shape[1], settings.hidden

@@ -27,7 +27,7 @@ TEMPLATES = {
 }
 """Templates by the files that are made of them, below the folder."""
 RUN_PART = """
-Its test, and what it is called with:
+Its test, and its name and options:
   python -m pytest {folder}/test_{name}.py
   rbmbench list {what}s --plugin {folder}/{name}.py
 Its curves beside those of a paper, in a folder with the workflow; then open results/{name}/report/index.html:
