@@ -128,7 +128,7 @@ def certificate(
     if not 0 < models <= len(rbm.W) - first:
         raise SettingsError(f"models: must be at most {len(rbm.W)}, the run's trials, got {first + max(models, 1)}")
     checkpointer = checkpointer or Checkpointer()
-    arrays = dict(zip(("W", "b", "c"), rbm.parameters, strict=True)) | {"train": data}
+    arrays = rbm.parameters._asdict() | {"train": data}
     saved = checkpointer.resume(identity(settings, arrays | ({} if test is None else {"test": test})))
     rows: list[list] = saved["rows"] if saved else []
     examined = _Rows(data, test, settings)

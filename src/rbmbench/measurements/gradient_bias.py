@@ -83,7 +83,7 @@ def ground_truth(
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
     trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
-    saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
+    saved = checkpointer.resume(identity(settings, rbm.on_host().parameters._asdict() | {"train": data}))
     if settings.method == "exact":
         means = saved["means"] if saved else np.zeros((len(rbm.W), sum(array[0].size for array in rbm.parameters)))
         for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
@@ -92,10 +92,6 @@ def ground_truth(
     with threadpool_limits(1):
         rows = np.asarray(data, like=rbm.W)
         return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
-
-
-def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
-    return {name: on_host(parameter) for name, parameter in zip(("W", "b", "c"), rbm.parameters, strict=True)}
 
 
 def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
@@ -234,7 +230,7 @@ def measure(
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
     replicas = len(rbm.W)
     trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
-    contents = _arrays(rbm) | {"train": data}
+    contents = rbm.on_host().parameters._asdict() | {"train": data}
     for name, truth in ground_truths.items():
         contents |= {f"{name} {array_name}": array for array_name, array in truth.arrays().items()}
     saved = checkpointer.resume(identity(settings, contents))

@@ -109,7 +109,7 @@ def sampled(
         for group in _groups(grid, len(rbm.W), len(trials), parts)
     ]
     rbm = rbm[chosen]
-    checkpointer, parameters = checkpointer or Checkpointer(), dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
+    checkpointer, parameters = checkpointer or Checkpointer(), rbm.parameters._asdict()
     saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
     likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
     for counted in likelihoods.values():

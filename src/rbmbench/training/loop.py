@@ -182,9 +182,8 @@ class Loop:
 
     def state(self) -> State:
         """Return the parameters, the state of the estimator, the memory of the update rule, and the measurements."""
-        rbm = self.rbm.on_host()
         return {
-            "parameters": {"W": rbm.W, "b": rbm.b, "c": rbm.c},
+            "parameters": self.rbm.on_host().parameters._asdict(),
             "state": _joined([shard.state for shard in self.shards]),
             "memory": _joined([shard.memory for shard in self.shards]),
             "sums": _joined([shard.sums for shard in self.shards]),
