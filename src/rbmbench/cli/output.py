@@ -56,7 +56,7 @@ class Log:
             _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
 
 
-class Stream:
+class LoggedStream:
     """A text stream that copies its text to a log, and raises no error of writing."""
 
     def __init__(self, stream: TextIO):
@@ -105,7 +105,7 @@ class Stream:
 
 
 class Output:
-    """Context manager in which `sys.stdout` and `sys.stderr` are each a `Stream`.
+    """Context manager in which `sys.stdout` and `sys.stderr` are each a `LoggedStream`.
 
     A standard file that was closed when Python started leads nowhere: else the next file that is opened would get its
     number, and with it the output of libraries.
@@ -119,7 +119,7 @@ class Output:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        sys.stdout, sys.stderr = (Stream(stream or open(os.devnull, "w")) for stream in self._before)  # noqa: SIM115
+        sys.stdout, sys.stderr = (LoggedStream(stream or open(os.devnull, "w")) for stream in self._before)  # noqa: SIM115
         return self
 
     def __exit__(self, _kind, error: BaseException | None, _trace) -> None:

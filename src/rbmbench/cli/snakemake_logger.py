@@ -21,7 +21,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
-from rbmbench.cli.output import MESSAGES, TO_LOG, Stream
+from rbmbench.cli.output import MESSAGES, TO_LOG, LoggedStream
 from rbmbench.io.caches import replace_unwritable_cache
 
 if TYPE_CHECKING:  # Snakemake imports all plugins at each start
@@ -64,7 +64,7 @@ class LogHandler(LogHandlerBase):
         # Before Snakemake makes its own folder there.
         if warning := replace_unwritable_cache():
             print(f"rbmbench: warning: {warning}", file=sys.stderr)
-        stream = Stream(sys.stdout if settings.stdout else sys.stderr)
+        stream = LoggedStream(sys.stdout if settings.stdout else sys.stderr)
         more = settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
         formatter = DefaultFormatter(settings.quiet, settings.show_failed_logs)
         self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, DefaultFilter(settings.quiet, *more))

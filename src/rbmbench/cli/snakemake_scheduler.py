@@ -28,7 +28,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
-from rbmbench.cli.output import Stream, write_now
+from rbmbench.cli.output import LoggedStream, write_now
 from rbmbench.cli.stopping import SIGNALS
 
 # The global names and attributes in the methods that are replaced (exactly these) or relied upon (at least these).
@@ -54,7 +54,7 @@ def install() -> None:
     for handler in logger.handlers:
         stream = getattr(handler, "stream", None)
         if stream is not None and stream in (sys.stdout, sys.stderr):
-            handler.setStream(Stream(stream))
+            handler.setStream(LoggedStream(stream))
     if missing := _misfit(getattr(workflow, "JobScheduler", None)):
         text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
         write_now(f"rbmbench: warning: {text}\n")
