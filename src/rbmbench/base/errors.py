@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Errors that a user can fix: the message is one line that says what was found and what is allowed."""
+"""Errors that a user can fix: the message is one line with the value and the allowed ones."""
 
 import re
 from difflib import get_close_matches
@@ -60,7 +60,7 @@ class CheckpointError(RbmbenchError):
 
 
 class DamagedCheckpointError(CheckpointError):
-    """A checkpoint whose content differs from what was written."""
+    """A checkpoint whose content was changed after it was written."""
 
 
 class InUseError(RbmbenchError):

@@ -58,7 +58,7 @@ def load_plugins(*paths: str | os.PathLike) -> None:
     ----------
     *paths : path
         Python files, or folders of which all files are loaded, but for those whose names begin with ``_`` or ``test_``.
-        What is loaded already is not loaded again.
+        Files that are loaded already are not loaded again.
 
     Raises
     ------
@@ -85,12 +85,12 @@ def load_named() -> None:
 
 def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
     """Add paths, and all files that were loaded, to the environment variable, and return its value."""
-    known = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    named = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     added = [*map(os.path.abspath, paths), *map(str, _files)]
     for path in added:
         if os.pathsep in path:
             raise SettingsError(f"plug-in {path}: must be without {os.pathsep!r}")
-    value = os.pathsep.join(dict.fromkeys([*known, *added]))
+    value = os.pathsep.join(dict.fromkeys([*named, *added]))
     if value:
         os.environ[VARIABLE] = value
     return value
@@ -151,7 +151,7 @@ def use(module: str) -> None:
 
 
 def used() -> list[dict[str, str]]:
-    """Return of what plug-ins this process has used parts: name, file (without folder), sha256; package and version."""
+    """Return the plug-ins that this process has used: name, file (without folder), sha256; package and version."""
     records = []
     for module in _used:
         plugin = plugin_of(module)
@@ -184,7 +184,7 @@ def _load_file(file: Path) -> None:
     assert specification
     assert specification.loader  # because it is a Python file
     loader, module = specification.loader, module_from_spec(specification)
-    _add(name, place, _with_shared(file.resolve()))  # before anything runs: what is recorded is what is imported
+    _add(name, place, _with_shared(file.resolve()))  # before anything runs: the record is that of the imported files
     sys.modules[name] = module
     before = len(_registered)
     try:
@@ -219,7 +219,7 @@ def _package_of(folder: Path) -> str:
 
 
 def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
-    """Return what an import gives; `SettingsError` of one line if it fails."""
+    """Return the result of an import; `SettingsError` of one line if it fails."""
     try:
         return run()
     except SettingsError:

@@ -106,16 +106,16 @@ class Registry:
         return points
 
     def _check_is_free(self, name: str, maker: Callable) -> None:
-        """Refuse a part from outside whose name another one has; what is imported again takes its own place."""
-        place, known = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
+        """Refuse a part from outside whose name another one has, unless it is the same one, imported again."""
+        place, other = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
         if name in self._own_names():
             raise self._taken(place, name, "rbmbench itself")
         point = self._points().get(name)
         if point and point.module != maker.__module__:
             raise self._taken(place, name, plugins.place_of(point))
         own = maker.__module__, maker.__qualname__
-        if known is not None and name != "__main__" and (known.__module__, known.__qualname__) != own:
-            raise self._taken(place, name, plugins.plugin_of(known.__module__).place)
+        if other is not None and name != "__main__" and (other.__module__, other.__qualname__) != own:
+            raise self._taken(place, name, plugins.plugin_of(other.__module__).place)
 
     def _taken(self, place: str, name: str, other: str) -> SettingsError:
         reason = f"registers the {self.kind} {name!r}, which is in {other} already"

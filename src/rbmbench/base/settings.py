@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 Coupling = Literal["general", "rbm", "both_layers", "from_start"]
 
-MOST_COUNT = 2**31 - 1  # what arrays and kernels can count with
-# Limits of numbers that the work or the memory of a single step grows with. They are far above useful values: what is
-# larger is a mistake, which would show after hours.
+MOST_COUNT = 2**31 - 1  # largest count of arrays and kernels
+# Limits of numbers that the work or the memory of a single step grows with, far above useful values: a larger number is
+# a mistake, which would show after hours.
 MOST_STEPS = 10**6  # of a chain, for an estimate or a sample
 MOST_CHAINS = 10**6  # chains or particles at a time
 MOST_TEMPERATURES = 10**4  # of parallel tempering
@@ -26,18 +26,9 @@ MOST_ANNEALING_STEPS = 10**7
 MOST_POINTS = 10**4  # of a curve of likelihoods of samples
 MOST_THREADS = 1024
 HELD_OUT = ("validation", "test")  # parts of a data set that are not trained on
-LARGEST = {
-    "k": MOST_STEPS,
-    "steps": MOST_STEPS,
-    "inner_steps": MOST_STEPS,
-    "max_steps": MOST_STEPS,
-    "most_steps": MOST_STEPS,
-    "chains": MOST_CHAINS,
-    "particles": MOST_CHAINS,
-    "sets": MOST_CHAINS,
-    "temperatures": MOST_TEMPERATURES,
-    "threads": MOST_THREADS,
-}
+LARGEST = dict.fromkeys(("k", "steps", "inner_steps", "max_steps", "most_steps"), MOST_STEPS)
+LARGEST |= dict.fromkeys(("chains", "particles", "sets"), MOST_CHAINS)
+LARGEST |= {"temperatures": MOST_TEMPERATURES, "threads": MOST_THREADS}
 """Limits of options and arguments by their name; others are at most MOST_COUNT."""
 
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
@@ -324,7 +315,7 @@ LEAST_SWEEPS = 100
 
 
 class CertificateBudget(Annealed):
-    """What a certificate of a trained model is computed with."""
+    """Budget of the certificate of a trained model."""
 
     temperatures: AnnealingStepCount = Field(
         default=2000, description="equal steps of the inverse temperature from 0 to 1, forward and in reverse"
@@ -380,9 +371,8 @@ class SamplerGrid(Choice):
     def settings(self) -> list[dict[str, Any]]:
         """The options of every combination, in a fixed order."""
         names = sorted(self.grid)
-        return [
-            self.options | dict(zip(names, values, strict=True)) for values in product(*(self.grid[n] for n in names))
-        ]
+        combinations = product(*(self.grid[name] for name in names))
+        return [self.options | dict(zip(names, values, strict=True)) for values in combinations]
 
 
 class SamplingSettings(Settings):

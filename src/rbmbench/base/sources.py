@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sources of this package as they were when it was imported, before any other module: what this process runs.
+"""The sources of this package as this process runs them, read at the import of the package.
 
 A process that is forked later has them, too. Files that are edited meanwhile are those of other processes.
 """

@@ -3,8 +3,8 @@
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,7 @@ def bundle(arguments: Namespace) -> None:
 
 def train(arguments: Namespace) -> None:
     """Train all trials of one run, and write its curve, models and meta."""
-    trained(arguments, *run_of(arguments))
-
-
-def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset) -> None:
-    """Train a run on a data set, and write its files."""
+    settings, dataset = run_of(arguments)
     jobs.of_name("train").compute(task_of(arguments, settings), dataset)
 
 
@@ -88,11 +84,7 @@ def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
     names = ("out", "data", "model", "checkpoint", "checkpoint_seconds", "threads", "scale", "backend")
     names += ("run_id", "block")
     values = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
-    needs = tuple(getattr(arguments, "needs", None) or ())
-
-    def watch(name: str) -> AbstractContextManager[Callable[..., None]]:
-        return shown_progress(name, "mean log-likelihood")
-
+    needs, watch = tuple(getattr(arguments, "needs", None) or ()), partial(shown_progress, value="mean log-likelihood")
     return jobs.Task(settings, needs=needs, signals=StopSignals(), watch=watch, **values)
 
 

@@ -5,11 +5,10 @@ Modules are imported where they are used, so that a broken one hides no other se
 """
 
 import json
-import math
 import os
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,17 +29,15 @@ TRAINED = {"cd": {}, "pop_cd": {}, "parallel_tempering": {"temperatures": 4}}
 """Estimators of the self-test, with their options."""
 ROUNDING = 1e-11  # nats: sums of 47 terms of a few nats in float64, and of 128 states, are off by less
 LEAST_BYTES = 2**30
-ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
 OK, WARNING, FAILED = "ok", "warning", "FAILED"
 
 
 class Finding(NamedTuple):
-    """A line of the report: its subject, the result, a state (information; passed; warning; failed), and numbers."""
+    """A line of the report: its subject, the result, and a state, empty for information."""
 
     what: str
     result: str
     state: str = ""
-    values: Mapping[str, object] = {}
 
 
 def doctor(arguments: Namespace) -> int:
@@ -49,7 +46,7 @@ def doctor(arguments: Namespace) -> int:
 
     places = arguments.mirror, arguments.cache
     examinations = {"Versions": versions, "Machine": hardware, "GPU": gpus, "Environment variables": environment}
-    examinations |= {"Backend": backend, "Data sets": lambda: data_sets(*places, arguments.online)}
+    examinations |= {"Backend": backend, "Data sets": lambda: data_sets(*places)}
     examinations |= {"Folders": lambda: folders(arguments.results, *places)}
     examinations |= {"Self-test": self_test} if arguments.self_test else {}
     sections = {}
@@ -61,10 +58,10 @@ def doctor(arguments: Namespace) -> int:
     states = Counter(finding.state for findings in sections.values() for finding in findings)
     failed = FAILED in states
     verdict = f"{FAILED if failed else OK}: {states[OK]} good, warnings: {states[WARNING]}, failed: {states[FAILED]}"
-    keys = ("what", "found", "state", "values")
+    keys = ("what", "found", "state")
     lines = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows in sections.items()}
     report = {"failed": failed, "verdict": verdict, "sections": lines}
-    print(json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) if arguments.json else verdict)
+    print(json.dumps(report, indent=1, ensure_ascii=False) if arguments.json else verdict)
     return int(failed)
 
 
@@ -102,9 +99,8 @@ def hardware() -> Iterator[Finding]:
     free = min(psutil.virtual_memory().available, total)
     yield Finding("system", machine["platform"])
     yield Finding("processor", machine["cpu"])
-    yield Finding("cores", f"{usable} usable of {os.cpu_count()}", values={"usable": usable})
-    sizes = {"total_bytes": total, "available_bytes": free}
-    yield Finding("memory", f"{_gigabytes(free)} free of {_gigabytes(total)}", values=sizes)
+    yield Finding("cores", f"{usable} usable of {os.cpu_count()}")
+    yield Finding("memory", f"{_gigabytes(free)} free of {_gigabytes(total)}")
 
 
 def _gigabytes(count: int) -> str:
@@ -112,7 +108,7 @@ def _gigabytes(count: int) -> str:
 
 
 def gpus() -> Iterator[Finding]:
-    """Yield every GPU that CuPy can use with the CUDA versions, or the reason why there is none."""
+    """Yield every GPU that CuPy can use, or the reason why there is none."""
     from rbmbench.io import provenance
     from rbmbench.kernels import backends
 
@@ -121,12 +117,7 @@ def gpus() -> Iterator[Finding]:
         runtime = backends.namespace("cupy").cuda.runtime
         for number in range(runtime.getDeviceCount()):
             device = runtime.getDeviceProperties(number)
-            name, memory = device["name"].decode(), _gigabytes(device["totalGlobalMem"])
-            yield Finding(f"GPU {number}", f"{name}, {memory}, compute capability {device['major']}.{device['minor']}")
-        # CUDA encodes version 12.9 as 12090.
-        encoded = (runtime.driverGetVersion(), runtime.runtimeGetVersion())
-        driver, own = (f"{number // 1000}.{number % 1000 // 10}" for number in encoded)
-        yield Finding("CUDA", f"{driver} of the driver, {own} of CuPy")
+            yield Finding(f"GPU {number}", f"{device['name'].decode()}, {_gigabytes(device['totalGlobalMem'])}")
     elif devices := provenance.gpu_names():
         advice = "install CuPy by the extra cuda12 or cuda13" if "not installed" in missing else "it is not used"
         yield Finding("GPU", f"{devices}, but {missing}: {advice}", WARNING)
@@ -172,11 +163,8 @@ def backend() -> Iterator[Finding]:
         yield Finding("environment", str(error), FAILED)
 
 
-def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[Finding]:
-    """Yield the place of every published file of the data sets, none of which is downloaded.
-
-    With ``online`` the addresses of missing files are requested.
-    """
+def data_sets(mirror: str | None, cache: str | None) -> Iterator[Finding]:
+    """Yield the place of every published file of the data sets, none of which is downloaded."""
     from rbmbench.base.errors import DataError
     from rbmbench.datasets import Sources, file_status, without_credentials
 
@@ -187,21 +175,20 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
         return
     yield Finding("mirror", without_credentials(sources.mirror) if sources.mirror else "none")
     yield Finding("cache", str(sources.cache or "none: the user has no home folder"))
-    unreached = []
-    for file in file_status(sources, online):
+    missing = []
+    for file in file_status(sources):
         size = "size not published" if file.bytes is None else f"{file.bytes / 1e6:.1f} MB"
         if file.wrong:  # as for `load`: a wrong copy in a mirror is an error, one in the cache is replaced
             text, state = file.wrong, FAILED if file.origin == "mirror" else WARNING
         elif file.origin != "public":
             text, state = f"{file.origin}, {size}", OK
         else:
-            text, state = f"would be downloaded, {size}{ANSWERS[file.answers]}", ""
-            unreached += [] if file.answers else [file]
+            text, state = f"would be downloaded, {size}", ""
+            missing.append(file.bytes or 0)
         yield Finding(f"{file.data_set}: {file.name}", text, state)
-    if unreached:
-        total = sum(file.bytes or 0 for file in unreached) / 1e6
-        why = "no address answers" if online else "not asked if it answers; --online asks"
-        yield Finding("downloads", f"{len(unreached)} files, {total:.1f} MB or more, need a network ({why})", WARNING)
+    if missing:
+        size = f"{len(missing)} files, {sum(missing) / 1e6:.1f} MB or more"
+        yield Finding("downloads", f"{size}, need a network", WARNING)
 
 
 def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Finding]:
@@ -244,9 +231,8 @@ def self_test() -> Iterator[Finding]:
     run["evaluate_every"] = run["iterations"]
 
     def trained(backend: str = "numpy") -> "list[TrainingResult]":
-        return [
-            train(rows, estimator=name, options=options, backend=backend, **run) for name, options in TRAINED.items()
-        ]
+        estimators = ({"estimator": name, "options": options} for name, options in TRAINED.items())
+        return [train(rows, backend=backend, **estimator, **run) for estimator in estimators]
 
     with reference_kernels():
         results = {"numpy": trained()}
@@ -263,10 +249,15 @@ def self_test() -> Iterator[Finding]:
         for result in of_place:
             curve = result.curve.query(f"metric == 'log_likelihood' and iteration == {run['iterations']}")
             errors.append(curve.sort_values("trial")["value"].to_numpy() - _log_likelihoods(result.rbm, rows))
-        yield _compared(f"{place}: log-likelihood against the sum over all states, nats", errors, ROUNDING)
+        compared = {f"{place}: log-likelihood against the sum over all states, nats": (np.array(errors), ROUNDING)}
         if place != "numpy":
-            what = f"{place}: trained parameters against those of the reference kernels"
-            yield _compared(what, parameters(place) - parameters("numpy"), 1e-6 * run["rate"] / run["batch"])
+            errors = parameters(place) - parameters("numpy")
+            bound = 1e-6 * run["rate"] / run["batch"]
+            compared[f"{place}: trained parameters against those of the reference kernels"] = errors, bound
+        for what, (differences, bound) in compared.items():
+            error = float(np.abs(differences).max())
+            holds = error <= bound  # not where it is no number
+            yield Finding(what, f"{error:.1e} {'' if holds else 'is not '}<= {bound:.1e}", OK if holds else FAILED)
 
 
 def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> "np.ndarray":
@@ -279,13 +270,3 @@ def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> "np.ndarray":
     joint = v @ rbm.W @ h.T + (v @ rbm.b[..., None]) + (h @ rbm.c[..., None]).swapaxes(-1, -2)
     log_weights = logsumexp(joint, axis=-1)
     return log_weights[:, rows @ 2 ** np.arange(m)].mean(axis=-1) - logsumexp(log_weights, axis=-1)
-
-
-def _compared(what: str, errors: object, bound: float) -> Finding:
-    """Return the line of the largest error, which fails if it is no number or exceeds its bound."""
-    import numpy as np
-
-    error = float(np.abs(errors).max())
-    holds = math.isfinite(error) and error <= bound
-    values = {"measured": error if math.isfinite(error) else None, "bound": bound}
-    return Finding(what, f"{error:.1e} {'' if holds else 'is not '}<= {bound:.1e}", OK if holds else FAILED, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommands for files of a user: train on data, and show what came of it; certify a model."""
+"""The subcommands for files of a user: train and show the result, certify a model, score rows."""
 
 import sys
 from argparse import Namespace
@@ -46,7 +46,7 @@ def fit(arguments: Namespace) -> None:
     visible = dataset.train.shape[1]
     if arguments.shape:
         check_shape(arguments.shape, visible)
-    computing.trained(arguments, settings, dataset)
+    of_name("train").compute(computing.task_of(arguments, settings), dataset)
     if not is_enumerable(visible, settings.hidden):
         values = vars(arguments) | {"model": arguments.out, "out": arguments.out / EVALUATION}
         if checkpoint := arguments.checkpoint:  # beside that of the run
@@ -88,25 +88,23 @@ def certify(arguments: Namespace) -> None:
     if arguments.out:
         write_csv(quantities, arguments.out)
     for trial, of_model in quantities.groupby("trial"):
-        print(
-            f"model {trial}: {verdict(of_model).in_words}", *(f"  {line}" for line in facts(of_model, rows)), sep="\n"
-        )
+        lines = (f"  {line}" for line in facts(of_model, rows))
+        print(f"model {trial}: {verdict(of_model).in_words}", *lines, sep="\n")
 
 
 def score(arguments: Namespace) -> None:
     """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
-    settings = parse(
-        AnnealingSettings, ANNEALING.model_dump() | plain_data("--settings", arguments.settings), "--settings"
-    )
+    budget = ANNEALING.model_dump() | plain_data("--settings", arguments.settings)
+    settings = parse(AnnealingSettings, budget, "--settings")
     rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
     rows = _rows_for(arguments, rbm).train
     if is_enumerable(rbm.visible_units, rbm.hidden_units):
         log_z, errors = exact_log_partition(rbm), np.zeros(len(rbm.W))
     else:
-        budget = {"base": base_rate_bias(rows), "threads": arguments.threads}
+        budget = {name: getattr(settings, name) for name in ("particles", "temperatures", "seed")}
+        budget |= {"base": base_rate_bias(rows), "threads": arguments.threads}
         with shown_progress("log Z", "steps") as progress:
-            particles, temperatures = settings.particles, settings.temperatures
-            estimate = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
+            estimate = ais_log_partition(rbm, progress=progress, **budget)
         log_z, errors = estimate.log_partition, estimate.standard_error
     tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
     for trial, error in enumerate(errors):
@@ -121,8 +119,8 @@ def score(arguments: Namespace) -> None:
         print(table.to_csv(index=False), end="")
     for trial, of_model in table.groupby("trial"):
         mean, error = of_model["log_likelihood"].mean(), errors[trial]
-        known = f"; log Z is annealed, standard error {error:.2g}" if error else ""
-        print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{known}", file=sys.stderr)
+        annealed = f"; log Z is annealed, standard error {error:.2g}" if error else ""
+        print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{annealed}", file=sys.stderr)
 
 
 def _file_of(model: Path) -> Path:
@@ -137,7 +135,7 @@ def _data_of(model: Path) -> Mapping[str, Any]:
 
 
 def _as_trained(dataset: Dataset, trained: Mapping[str, Any], file: Path) -> tuple[Dataset, str]:
-    """Return the data set of a file, and what its rows are; rows that the run has held out are test rows."""
+    """Return the data set of a file, and the name of its rows; rows that the run has held out are test rows."""
     if trained.get("name") == "held_out":
         with suppress(RbmbenchError):
             split = REGISTRY.create("held_out", trained["options"]).split(dataset)
@@ -157,8 +155,6 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     usual = {name: own[name] for name in names if own.get(name) not in (None, [])} if "path" in own else {}
     dataset = computing.read_data(arguments, columns, **usual)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
-        file = _file_of(arguments.model)
-        raise DataError(
-            f"{arguments.data}: must have {rbm.visible_units} columns, the visible units of {file}, got {columns}"
-        )
+        allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"
+        raise DataError(f"{arguments.data}: must have {allowed}, got {columns}")
     return dataset

@@ -20,7 +20,7 @@ LARGER = 24, 200  # cores of a large machine and of a cluster, for which the tim
 
 
 def forecast(arguments: Namespace) -> None:
-    """Print what is left to compute for the figures and tables of targets, and write it as CSV."""
+    """Print the remaining jobs, time and memory of the figures and tables of targets, and write them as CSV."""
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
     planned = plan(load([arguments.config, *overlays], values)).only(arguments.target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines of a workflow on a terminal: what each job is, in words, and one line when it has finished."""
+"""The lines of a workflow on a terminal: titles of jobs, and one line for each finished job."""
 
 import os
 import re
@@ -86,11 +86,8 @@ class JobLines:
 
     def fail(self, job: int, rule: str, logs: Sequence[str], command: str | None, why: str | None) -> str:
         """Return rule, log and last lines of the log of a job that failed; ``why`` is the message of an executor."""
-        ends = [
-            re.sub(SIGNAL, r"\1", message.rpartition("' ")[2].strip().rstrip("."))
-            for message in self._statuses
-            if command and command.strip() in message
-        ]
+        messages = [message for message in self._statuses if command and command.strip() in message]
+        ends = [re.sub(SIGNAL, r"\1", message.rpartition("' ")[2].strip().rstrip(".")) for message in messages]
         word = "stopped" if ends and ends[-1].endswith(STOPPED) else "failed"
         lines = [f"{word}: {self._titles.get(job, rule)} ({', '.join([f'rule {rule}', *ends[-1:]])})"]
         lines += [f"  {why}"] if why else []
@@ -101,7 +98,7 @@ class JobLines:
         return "\n".join(lines)
 
     def stopped(self, logs: Sequence[str]) -> str:
-        """Return how far the workflow came; ``logs`` are those of Snakemake."""
+        """Return the number of finished jobs of a workflow that was stopped; ``logs`` are those of Snakemake."""
         which = f"; all messages: {', '.join(map(os.path.relpath, logs))}" if logs else ""
         return f"{self._done} of {len(self._titles)} jobs done; the same command goes on{which}"
 
@@ -120,7 +117,7 @@ class JobLines:
 
 
 def last_line(layout: Layout, has_report: bool, has_claims: bool, shown: Sequence[str] = ()) -> str:
-    """Return where the results are, and how many verdicts there are of each kind, those of variants apart.
+    """Return the place of the results, and the number of verdicts of each kind, those of variants apart.
 
     Page and verdicts are named if they are up to date; ``shown`` are the pictures and tables that are.
     """

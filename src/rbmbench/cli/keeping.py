@@ -93,9 +93,8 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
     }
     order = list(dict.fromkeys(record.paper for record in (*earlier, *verdicts)))
     places = {record.claim: place for place, record in enumerate(verdicts)}
-    return sorted(
-        (measured | kept).values(), key=lambda record: (order.index(record.paper), places.get(record.claim, 0))
-    )
+    shown = (measured | kept).values()
+    return sorted(shown, key=lambda record: (order.index(record.paper), places.get(record.claim, 0)))
 
 
 def _metas(folders_of: dict[str, tuple[str, ...]]) -> dict[str, dict[str, object]]:

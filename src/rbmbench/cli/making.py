@@ -7,15 +7,11 @@ A workflow calls some of them often: what only one needs is imported there.
 import json
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
 from rbmbench.cli.parser import CONFIG, plain_data
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import REFERENCE, Layout
-
-if TYPE_CHECKING:
-    from rbmbench.io.meta import Meta
 
 
 def data(arguments: Namespace) -> None:
@@ -35,8 +31,8 @@ def data(arguments: Namespace) -> None:
         for key, number in sizes.items():
             expected = getattr(arguments, key)
             if expected not in (None, number):
-                text = f"data set {arguments.name!r}: {key}: must be {expected}, as in the configuration, got {number}"
-                raise DataError(text)
+                text = f"{key}: must be {expected}, as in the configuration, got {number}"
+                raise DataError(f"data set {arguments.name!r}: {text}")
         if made_by := plugins.used():
             dataset.provenance["plugins"] = made_by
         datasets.save(dataset, arguments.out)
@@ -104,7 +100,7 @@ def scale_overlay(arguments: Namespace, config: Path) -> list[Path]:
 
 
 def _one_folder(arguments: Namespace) -> Path:
-    """Return the folder that is named, or that of the scale that is."""
+    """Return the folder of the arguments, or that of their scale."""
     named = [*filter(None, [arguments.folder]), *scale_folder(arguments)]
     if len(named) != 1:
         folders = " and --scale ".join(map(str, named)) or "nothing"
@@ -147,13 +143,30 @@ def compare(arguments: Namespace) -> None:
 
 
 def run_times(arguments: Namespace) -> None:
-    """Tabulate what each run took."""
+    """Tabulate the time and memory of runs."""
     import pandas as pd
 
     from rbmbench.io.results import read_meta
     from rbmbench.reporting.text_tables import write_csv
 
-    write_csv(pd.DataFrame([_run_time(read_meta(folder)) for folder in arguments.runs]), arguments.out)
+    rows = []
+    for meta in map(read_meta, arguments.runs):
+        settings, wall = meta["settings"], meta["wall"]
+        estimators = [stage["estimator"] for stage in settings["schedule"]]
+        updates = meta["iterations"] * meta["trials"]
+        row = {
+            "run": meta["run"],
+            "data": meta["data"]["title"],
+            "visible": meta["data"]["visible"],
+            "hidden": settings["hidden"],
+            "batch": settings["batch"],
+            "estimator": ", ".join(estimator["name"] for estimator in estimators),
+            "options": ", ".join(json.dumps(estimator["options"], sort_keys=True) for estimator in estimators),
+        }
+        row |= {key: meta[key] for key in ("trials", "iterations", "backend", "threads")}
+        row |= {"training_ms_per_update_and_trial": 1000 * wall["training_seconds"] / updates, **wall}
+        rows.append(row | {"peak_memory_mb": meta["peak_memory_mb"], "cpu": meta["hardware"]["cpu"]})
+    write_csv(pd.DataFrame(rows), arguments.out)
 
 
 def config_check(arguments: Namespace) -> None:
@@ -178,21 +191,3 @@ def config_schema(arguments: Namespace) -> None:
     for name, schema in (schemas() | {"claims.schema.json": files.schema()}).items():
         write_json(arguments.out / name, schema)
         print(arguments.out / name)
-
-
-def _run_time(meta: "Meta") -> dict[str, object]:
-    settings, wall = meta["settings"], meta["wall"]
-    return {
-        "run": meta["run"],
-        "data": meta["data"]["title"],
-        "visible": meta["data"]["visible"],
-        "hidden": settings["hidden"],
-        "batch": settings["batch"],
-        "estimator": ", ".join(stage["estimator"]["name"] for stage in settings["schedule"]),
-        "options": ", ".join(json.dumps(s["estimator"]["options"], sort_keys=True) for s in settings["schedule"]),
-        **{key: meta[key] for key in ("trials", "iterations", "backend", "threads")},
-        "training_ms_per_update_and_trial": 1000 * wall["training_seconds"] / (meta["iterations"] * meta["trials"]),
-        **wall,
-        "peak_memory_mb": meta["peak_memory_mb"],
-        "cpu": meta["hardware"]["cpu"],
-    }

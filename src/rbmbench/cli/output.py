@@ -6,8 +6,8 @@ import faulthandler
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any, TextIO
@@ -26,22 +26,18 @@ class Log:
     """
 
     def __init__(self, path: Path):
-        self._path = path
+        self._path, self.has_crashes = path, False
         self.file: FileIO | None = None
-        try:
+        with self._warned():
             path.parent.mkdir(parents=True, exist_ok=True)
             self.file = FileIO(writable(path), "w")
-        except (ResultsError, OSError) as error:
-            self._give_up(error)
 
     def write(self, text: str) -> None:
         """Append a text."""
         content = text.encode(errors="backslashreplace")
-        try:
+        with self._warned():
             while content and self.file:
                 content = content[self.file.write(content) :]
-        except OSError as error:
-            self._give_up(error)
 
     def close(self) -> None:
         """Close the file."""
@@ -50,13 +46,17 @@ class Log:
                 self.file.close()
         self.file = None
 
-    def _give_up(self, error: Exception) -> None:
-        self.close()
-        reason = f"{self._path}: cannot be written ({error.strerror})" if isinstance(error, OSError) else str(error)
-        _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
+    @contextmanager
+    def _warned(self) -> Iterator[None]:
+        try:
+            yield
+        except (ResultsError, OSError) as error:
+            self.close()
+            reason = f"{self._path}: cannot be written ({error.strerror})" if isinstance(error, OSError) else error
+            _write_to_stderr(f"rbmbench: warning: {reason}; the command goes on without this log\n")
 
 
-class Stream:
+class LoggedStream:
     """A text stream that copies its text to a log, and raises no error of writing."""
 
     def __init__(self, stream: TextIO):
@@ -65,7 +65,7 @@ class Stream:
         self.log: Log | None = None
 
     def write(self, text: str) -> int:
-        """Write a text at once; to the log alone, if `MESSAGES` says so and the log can be written."""
+        """Write a text at once; to the log alone, if the environment has `MESSAGES` and the log can be written."""
         if self.log and self.log.file and os.environ.get(MESSAGES) == TO_LOG:
             self.log.write(text)
             return len(text)
@@ -105,7 +105,7 @@ class Stream:
 
 
 class Output:
-    """Context manager in which `sys.stdout` and `sys.stderr` are each a `Stream`.
+    """Context manager in which `sys.stdout` and `sys.stderr` are each a `LoggedStream`.
 
     A standard file that was closed when Python started leads nowhere: else the next file that is opened would get its
     number, and with it the output of libraries.
@@ -113,21 +113,21 @@ class Output:
 
     def __enter__(self) -> "Output":
         self._log: Log | None = None
-        self._before, self._tells_crashes = (sys.stdout, sys.stderr), False
+        self._before = sys.stdout, sys.stderr
         for number in (0, 1, 2):
             try:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        sys.stdout, sys.stderr = (Stream(stream or open(os.devnull, "w")) for stream in self._before)  # noqa: SIM115
+        sys.stdout, sys.stderr = (LoggedStream(stream or open(os.devnull, "w")) for stream in self._before)  # noqa: SIM115
         return self
 
     def __exit__(self, _kind, error: BaseException | None, _trace) -> None:
         if isinstance(error, Exception) and self._log:
             self._log.write("".join(traceback.format_exception(error)))
-        if self._tells_crashes:
-            faulthandler.disable()
         if self._log:
+            if self._log.has_crashes:
+                faulthandler.disable()
             self._log.close()
         sys.stdout, sys.stderr = self._before
 
@@ -138,7 +138,7 @@ class Output:
         self._log = sys.stdout.log = sys.stderr.log = Log(path)
         if self._log.file and not faulthandler.is_enabled():
             faulthandler.enable(self._log.file)
-            self._tells_crashes = True
+            self._log.has_crashes = True
 
     def lost(self) -> str | None:
         """Return why standard output is lost; None if it is not, or if its reader has gone."""

@@ -43,11 +43,11 @@ class Parser(ArgumentParser):
             if name is not None and name not in action.choices:
                 self.error(unknown_name("command", name, [choice.dest for choice in action._choices_actions]))
         else:
-            known = [name[2:].replace("-", "_") for name in self._option_string_actions if name.startswith("--")]
+            options = [name[2:].replace("-", "_") for name in self._option_string_actions if name.startswith("--")]
             for text in takewhile(lambda text: text != "--", args):
                 name = text.partition("=")[0][2:].replace("-", "_")
-                if text.startswith("--") and name not in known:
-                    self.error(unknown_name("argument", name, known).replace("_", "-"))
+                if text.startswith("--") and name not in options:
+                    self.error(unknown_name("argument", name, options).replace("_", "-"))
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -57,11 +57,8 @@ class Parser(ArgumentParser):
 
 def parser() -> Parser:
     """Return the parser; parsed arguments hold the function to run as ``command``."""
-    whole = Parser(
-        prog="rbmbench",
-        description="Train restricted Boltzmann machines, and compare what they have learned.",
-        allow_abbrev=False,
-    )
+    description = "Train restricted Boltzmann machines, and compare the trained models."
+    whole = Parser(prog="rbmbench", description=description, allow_abbrev=False)
     whole.add_argument("--version", action=_Version, nargs=0, help="print the version, and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_commands(commands)
@@ -73,7 +70,6 @@ class _Version(Action):
     """Prints the version, which is looked up then."""
 
     def __call__(self, parser: ArgumentParser, *_) -> None:
-        """See `argparse.Action`."""
         import rbmbench
 
         print(f"rbmbench {rbmbench.__version__}")
@@ -227,15 +223,14 @@ def _resumable() -> dict[str, dict]:
 
 def _add_commands(commands) -> None:
     add = partial(_add, commands)
-    own = {
+    arguments = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
-        "--online": {"action": "store_true", "help": "ask public addresses if they answer; download nothing"},
         "--results": _folder("folder of results", default=Path("results")),
     }
-    doctor = add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, own)
+    doctor = add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, arguments)
     doctor.add_argument("--quick", "--no-self-test", dest="self_test", action="store_false", help="skip the self-test")
 
-    own = {
+    arguments = {
         "--config": _file("config.yaml", default=CONFIG),
         "--configfile": _file("overlays, in order", nargs="*", default=[]),
         **VALUES,
@@ -244,15 +239,15 @@ def _add_commands(commands) -> None:
         "--cores": _count("jobs that run at a time (default: all cores)"),
         "--out": _file("CSV file to write"),
     }
-    add("forecast", "forecasting:forecast", "forecast time and memory of a scale", OVERLAY, own)
+    add("forecast", "forecasting:forecast", "forecast time and memory of a scale", OVERLAY, arguments)
 
     config = commands.add_parser("config", help="check the configuration, or write its JSON schemas")
     actions = config.add_subparsers(metavar="ACTION", required=True)
-    own = {"files": _file("config.yaml, then overlays (default: config/config.yaml)", nargs="*")}
+    arguments = {"files": _file("config.yaml, then overlays (default: config/config.yaml)", nargs="*")}
     text = "check config.yaml with its overlays, and count the results"
-    _add(actions, "check", "making:config_check", text, OVERLAY, own)
-    own = {"--out": _folder(default=Path("config/schemas"))}
-    _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)
+    _add(actions, "check", "making:config_check", text, OVERLAY, arguments)
+    arguments = {"--out": _folder(default=Path("config/schemas"))}
+    _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", arguments)
 
     text = "train all trials of a run, or resume it from its checkpoint"
     settings = {"--settings": _json(f"all settings as JSON, or a JSON file, in place of {', '.join(ONE_STAGE)}")}
@@ -263,47 +258,47 @@ def _add_commands(commands) -> None:
     fit = add("fit", "fitting:fit", text, OF_FIT, _resumable())
     fit.set_defaults(settings=None, run_id=None, scale="none")
 
-    own = {
+    arguments = {
         "model": _file("folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
         "--data": DATA_OR_OWN["--data"],
         **OWN_DATA,
         "--settings": _json("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
         "--out": _file("CSV file with all numbers, to write"),
     }
-    add("certify", "fitting:certify", "say whether a trained model is what it seems to be", own)
+    add("certify", "fitting:certify", "examine trained models: log Z, mixing of chains, fit to the rows", arguments)
 
-    own = {
-        "model": own["model"],
+    arguments = {
+        "model": arguments["model"],
         "data": _file("rows to score: new ones, or those of training"),
         **OWN_DATA,
         "--settings": _json("budget of log Z as JSON, such as '{\"temperatures\": 10000}'", default="{}"),
         "--threads": COMPUTATION["--threads"],
         "--out": _file("CSV file to write (default: standard output)"),
     }
-    add("score", "fitting:score", "log-likelihood of each row of a file under trained models, with its error", own)
+    add("score", "fitting:score", "log-likelihood of each row of a file under trained models, and its error", arguments)
 
-    own = {"kinds": _argument("KIND", f"{', '.join(PARTS)} (default: all)", nargs="*", type=_kind_of_parts)}
+    arguments = {"kinds": _argument("KIND", f"{', '.join(PARTS)} (default: all)", nargs="*", type=_kind_of_parts)}
     text = "list estimators, update rules, samplers, data sets and kinds of figures with their options"
-    add("list", "listing:list_parts", text, own)
+    add("list", "listing:list_parts", text, arguments)
 
-    own = {
-        "what": {"choices": ("estimator", "dataset", "paper"), "help": "what it is"},
+    arguments = {
+        "what": {"choices": ("estimator", "dataset", "paper"), "help": "kind of part"},
         "name": _name("its name: small letters, digits and _, first a letter"),
         "--folder": _folder("folder to write (default: plugins; of a paper: config)"),
     }
-    add("new", "new:new", "begin an estimator, data set or paper of your own: files that work, and a test", own)
+    add("new", "new:new", "begin an estimator, data set or paper of your own: files that work, and a test", arguments)
 
-    own = {
+    arguments = {
         "--name": _argument(None, "name of the data set", required=True),
         "--options": _json("options of the data set (default: none)", default="{}"),
         "--rows": _argument(None, "fail unless the data set has this many training rows", type=int),
         "--visible": _argument(None, "fail unless the data set has this many visible units", type=int),
         "--out": _required_file("npz file to write"),
     }
-    add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, own)
+    add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, arguments)
 
     overlays = "overlays (default: that beside config.yaml of a folder's name)"
-    own = {
+    arguments = {
         "--specs": _file("specs of the figures and tables (default: all)", nargs="*", default=[]),
         **OF_SCALE,
         "folders": _folder("folders of results (default: those in results/reference)", nargs="*"),
@@ -312,30 +307,30 @@ def _add_commands(commands) -> None:
         "--configfile": _argument("FILE", overlays, nargs="*", default=[]),
         **VALUES,
     }
-    add("report", "making:report", "write one page that shows all results of some folders", own)
+    add("report", "making:report", "write one page that shows all results of some folders", arguments)
 
     width = "for a publication: inches; without titles (default: for a page)"
-    own = {
+    arguments = {
         "folder": _folder("folder of a scale, as results/SCALE, or of kept results", nargs="?"),
         "--keys": _argument("KEY", "figures and tables (default: all)", nargs="*", default=[]),
         "--width": {"choices": ("3.3", "6.9"), "help": width},
         "--out": _folder("folder to write (default: the same)"),
     }
-    add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, own)
+    add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, arguments)
 
     arena = f"folder of a kept arena (default: {KEPT_ARENA})"
-    own = {
+    arguments = {
         "folder": _folder("folder of a scale with runs of your method in the arena, as results/SCALE", nargs="?"),
         "--with": _folder(arena, dest="kept", default=Path(KEPT_ARENA)),
         "--out": _required_folder("folder to write"),
     }
-    add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
+    add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, arguments)
 
 
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
     add = partial(_add, commands, listed=False)
-    own = {
+    arguments = {
         "--data": _file("npz file of the data set"),
         "--model": _folder("folder of the run whose models are measured"),
         "--needs": _folder("folders of the other jobs that this one reads", nargs="*", default=[]),
@@ -343,7 +338,7 @@ def _add_steps(commands) -> None:
         "--block": _argument("FIRST-COUNT", "only so many trials, from one on", type=_block),
         "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
-    of_job = own, COMPUTATION | _resumable()
+    of_job = arguments, COMPUTATION | _resumable()
     text = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
     again = {"--again": _folder(text, nargs="+")}
     text = "the same as job evaluate, or again with other settings"
@@ -352,30 +347,30 @@ def _add_steps(commands) -> None:
     kind = {"kind": _argument("KIND", "kind of job, a module of rbmbench.jobs or of a plug-in")}
     add("job", "computing:compute", text, *of_job, kind)
 
-    own = {
+    arguments = {
         "jobs": _argument("JOB", "subcommands, as 'job KIND --settings ...'", nargs="+"),
         "--threads": COMPUTATION["--threads"],
     }
-    add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
+    add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", arguments)
 
-    own = {
+    arguments = {
         "key": _argument("KEY", "figure or table; its spec is written to parameter spec", nargs="?"),
         "--spec": _json("the spec as JSON, or a JSON file with those of all figures and tables"),
         "--set": _argument("NAME=VALUE", "parameters of the notebook", required=True, nargs="+", type=_pair),
     }
-    add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)
+    add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, arguments)
 
-    own = {
+    arguments = {
         "--specs": _required_file("specs of all figures and tables"),
         "--spec": _required_file("spec of the claims, to write"),
         "--csv": _required_file("verdicts, to write"),
     }
-    add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
+    add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, arguments)
 
-    own = {"--runs": _required_folder("folders of runs", nargs="+"), "--out": _required_file("CSV file to write")}
-    add("run-times", "making:run_times", "tabulate the run times in meta.json", own)
+    arguments = {"--runs": _required_folder("folders of runs", nargs="+"), "--out": _required_file("CSV file to write")}
+    add("run-times", "making:run_times", "tabulate the run times in meta.json", arguments)
 
-    own = {
+    arguments = {
         "--folder": _folder("folder of the scale (default: results/SCALE)"),
         **CLAIMS,
         "--figures": _argument("KEY", "figures, such as popcd_fig1", nargs="*", default=[]),
@@ -383,7 +378,7 @@ def _add_steps(commands) -> None:
         "--runs": _folder("runs: their curve and meta", nargs="*", default=[]),
         "--out": _required_folder("folder to write"),
     }
-    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, own)
+    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, arguments)
 
 
 def plain_data(argument: str, text: str) -> dict:

@@ -16,25 +16,22 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
     Lines begin with ``title``; ``value`` is the name of the number, which may be left out in calls.
     """
-    if sys.stderr.isatty():
-        from tqdm import tqdm
-
-        with tqdm(desc=title, dynamic_ncols=True, file=sys.stderr) as bar:
-            yield _bar_progress(bar, value)
-    else:
+    if not sys.stderr.isatty():
         yield _line_progress(title, value)
+        return
+    from tqdm import tqdm
 
+    with tqdm(desc=title, dynamic_ncols=True, file=sys.stderr) as bar:
 
-def _bar_progress(bar, value: str) -> Callable[..., None]:
-    def progress(done: float, total: int, number: float | None = None) -> None:
-        if bar.total is None:
-            # The part done by an earlier process must not count for the speed.
-            bar.total, bar.initial = total, done
-        bar.n = done
-        bar.set_postfix_str("" if number is None else f"{value} {number:.4g}", refresh=False)
-        bar.refresh()
+        def progress(done: float, total: int, number: float | None = None) -> None:
+            if bar.total is None:
+                # The part done by an earlier process must not count for the speed.
+                bar.total, bar.initial = total, done
+            bar.n = done
+            bar.set_postfix_str("" if number is None else f"{value} {number:.4g}", refresh=False)
+            bar.refresh()
 
-    return progress
+        yield progress
 
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:

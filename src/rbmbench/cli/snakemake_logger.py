@@ -2,7 +2,7 @@
 """Messages of Snakemake on a terminal: one line per job in place of its own messages, which stay in its log.
 
 `LogHandler` is a logger plugin of Snakemake, which finds it by the package `snakemake_logger_plugin_rbmbench`. The
-Snakefile tells it which jobs there are. Dry runs, ``--printshellcmds``, ``--verbose``, ``--debug-dag`` and the plugin's
+Snakefile passes the jobs to it. Dry runs, ``--printshellcmds``, ``--verbose``, ``--debug-dag`` and the plugin's
 own option bring Snakemake's messages back.
 """
 
@@ -21,10 +21,10 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
-from rbmbench.cli.output import MESSAGES, TO_LOG, Stream
+from rbmbench.cli.output import MESSAGES, TO_LOG, LoggedStream
 from rbmbench.io.caches import replace_unwritable_cache
 
-if TYPE_CHECKING:  # Snakemake imports all plugins whatever it is asked for
+if TYPE_CHECKING:  # Snakemake imports all plugins at each start
     from rbmbench.cli.job_lines import JobLines
     from rbmbench.planning.jobs import Plan
 
@@ -34,9 +34,9 @@ CHATTER = re.compile(
     r"|Config file .* is extended|Elapsed time:|Group jobs: inactive|Select jobs to execute"
     r"|Singularity containers: ignored|Using shell:|Job \d+ has been submitted with SLURM"
 )
-"""How messages begin that a reader of the lines does not miss. All others that are no event are shown."""
-UNTOLD = {LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH}
-UNTOLD |= {LogEvent.RUN_INFO, LogEvent.SHELLCMD, LogEvent.WORKFLOW_STARTED}
+"""Beginnings of the messages that are left out beside the lines. All others that are no event are shown."""
+LEFT_OUT = {LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH}
+LEFT_OUT |= {LogEvent.RUN_INFO, LogEvent.SHELLCMD, LogEvent.WORKFLOW_STARTED}
 FAILED_COMMAND = "CalledProcessError"
 
 
@@ -64,15 +64,11 @@ class LogHandler(LogHandlerBase):
         # Before Snakemake makes its own folder there.
         if warning := replace_unwritable_cache():
             print(f"rbmbench: warning: {warning}", file=sys.stderr)
-        stream = Stream(sys.stdout if settings.stdout else sys.stderr)
-        own = DefaultFilter(
-            settings.quiet, settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
-        )
+        stream = LoggedStream(sys.stdout if settings.stdout else sys.stderr)
+        more = settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
         formatter = DefaultFormatter(settings.quiet, settings.show_failed_logs)
-        self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, own)
-        all_messages = self.settings is not None and self.settings.all_messages
-        more = all_messages, settings.dryrun, settings.printshellcmds, settings.verbose, settings.debug_dag
-        self.shows_lines = not any(more)
+        self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, DefaultFilter(settings.quiet, *more))
+        self.shows_lines = not any(more) and not (self.settings and self.settings.all_messages)
         self.lines: JobLines | None = None
         self.workflow: LoggedWorkflow | None = None  # that messages are about
 
@@ -86,18 +82,18 @@ class LogHandler(LogHandlerBase):
         """Show a message of Snakemake, or the line that takes its place."""
         if not self.shows_lines:
             self._own.handle(record)
-        elif self.lines is not None and (told := _line(self.lines, record)) is not None:
-            self._tell(record, told)
+        elif self.lines is not None and (line := _line(self.lines, record)) is not None:
+            self._show(record, line)
         else:
             event = getattr(record, "event", None)
             is_of_job = event in (LogEvent.GROUP_INFO, LogEvent.PROGRESS) and self.lines is None
             is_chatter = event is None and record.levelno <= INFO and CHATTER.match(record.getMessage())
-            if is_of_job or not (event in UNTOLD or is_chatter):
+            if is_of_job or not (event in LEFT_OUT or is_chatter):
                 self._own.handle(record)
         if self.shows_lines and self.workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
-            self._tell(record, self.workflow.last_line())
+            self._show(record, self.workflow.last_line())
 
-    def _tell(self, record: LogRecord, text: str) -> None:
+    def _show(self, record: LogRecord, text: str) -> None:
         """Show a text in place of a message, if --quiet allows it; an error unless nothing at all may be shown."""
         if text and record.levelno >= ERROR:
             self._own.handle(LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None))
@@ -116,24 +112,24 @@ class LoggedWorkflow:
             handler.workflow = self
 
     def begin(self) -> None:
-        """Tell which jobs will run, and for how long about."""
+        """Print the number of jobs that will run, and their time."""
         for handler in self._handlers:
             lines = self._lines()
             handler.begin(lines, self._workflow.local_exec)
             logger.info(f"{lines.first(time.time())}; logs in {self._plan.layout.logs}")
 
     def end(self) -> None:
-        """Tell where the results are."""
+        """Print the place of the results."""
         logger.info(self.last_line())
 
     def stop(self, logs: Sequence[str]) -> None:
-        """Tell how far a workflow came that failed or was interrupted; ``logs`` hold all of Snakemake's messages."""
+        """Print the progress of a workflow that failed or was interrupted; ``logs`` are those of Snakemake."""
         for handler in self._handlers:
             if handler.lines is not None:
                 logger.info(handler.lines.stopped(logs))
 
     def last_line(self) -> str:
-        """Return where the results are, and the verdicts."""
+        """Return the place of the results, and the numbers of verdicts."""
         from rbmbench.cli.job_lines import last_line
 
         jobs = list(self._workflow.dag.jobs)
@@ -142,7 +138,7 @@ class LoggedWorkflow:
         return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules, shown)
 
     def _lines(self) -> "JobLines":
-        """Return the lines of the jobs that will run, less targets, which only stand for others."""
+        """Return the lines of the jobs that will run, without targets."""
         from rbmbench.cli.job_lines import JobLines
         from rbmbench.planning.forecast.remaining import UNCOUNTED_SECONDS, Expected, expected_seconds
 

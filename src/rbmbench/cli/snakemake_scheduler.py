@@ -28,7 +28,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
-from rbmbench.cli.output import Stream, write_now
+from rbmbench.cli.output import LoggedStream, write_now
 from rbmbench.cli.stopping import SIGNALS
 
 # The global names and attributes in the methods that are replaced (exactly these) or relied upon (at least these).
@@ -54,7 +54,7 @@ def install() -> None:
     for handler in logger.handlers:
         stream = getattr(handler, "stream", None)
         if stream is not None and stream in (sys.stdout, sys.stderr):
-            handler.setStream(Stream(stream))
+            handler.setStream(LoggedStream(stream))
     if missing := _misfit(getattr(workflow, "JobScheduler", None)):
         text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
         write_now(f"rbmbench: warning: {text}\n")
@@ -66,10 +66,10 @@ def install() -> None:
 
 def _misfit(scheduler: type | None) -> str | None:
     """Return the name of the first method that uses other names than the known ones; None without one."""
-    for name, known in (REPLACED | USED).items():
+    for name, expected in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
         names = set(code.co_names) if code else set()
-        if not known <= names or (name in REPLACED and known != names):
+        if not expected <= names or (name in REPLACED and expected != names):
             return name
     return None
 
@@ -124,7 +124,7 @@ def _stoppable(base: type, early: _Early) -> type:
             self._signals: list[int] = []
             self._has_passed_on = self._reached_limit = False
             _handle(self.exit_gracefully)
-            # Snakemake's log swallows what is raised while it writes.
+            # Snakemake's log ignores errors that are raised while it writes.
             if early.received:
                 self.exit_gracefully(early.received)
 
@@ -167,11 +167,11 @@ def _stop_jobs() -> None:
     """Send SIGTERM to all programs below this process, and to children started within the next seconds."""
     import psutil
 
-    told: set[int] = set()
+    stopped: set[int] = set()
     for _ in range(LOOKS):
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                if process.pid not in told and process.name() not in SHELLS:
-                    told.add(process.pid)
+                if process.pid not in stopped and process.name() not in SHELLS:
+                    stopped.add(process.pid)
                     process.terminate()
         time.sleep(SECONDS_BETWEEN_LOOKS)

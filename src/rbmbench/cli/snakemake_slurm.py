@@ -34,7 +34,7 @@ Query = Callable[[str, Any], Awaitable[tuple[dict[str, str] | None, float | None
 
 
 def install() -> None:
-    """Replace parts of the plugin, if Snakemake has loaded it; where it is unknown, a line says so and it stays."""
+    """Replace parts of the plugin, if Snakemake has loaded it; print a warning if its version is unknown."""
     plugin: Any = sys.modules.get(PLUGIN)
     if plugin is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published files of data sets: found in a mirror, in the cache, or at their public addresses."""
+"""Published files of data sets: read from a mirror or the cache, or downloaded from their public addresses."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.datasets._formats import GZIP, gunzip
-from rbmbench.datasets._http import UnavailableError, answers, download, is_address, without_credentials
+from rbmbench.datasets._http import UnavailableError, download, is_address, without_credentials
 from rbmbench.io.atomic import replaced
 from rbmbench.io.caches import user_cache, why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
@@ -39,18 +39,13 @@ class File:
         return self.bytes or self.at_most_bytes
 
     @property
-    def local_limit(self) -> int:
-        """Largest number of bytes of a copy on disk, which may be unpacked."""
-        return max(self.limit, self.unpacked_bytes) if self.unpacked_sha256 else self.limit
-
-    @property
     def local_names(self) -> list[str]:
         """Names of copies on disk: its own, and that of its content where the checksum of this is known."""
         return [self.name, self.name.removesuffix(".gz")] if self.unpacked_sha256 else [self.name]
 
     @property
     def expected(self) -> str:
-        """What a good copy is recognised by."""
+        """Properties of a good copy, in words."""
         if self.sha256:
             return f"sha256 {self.sha256}"
         by = f"of git object {self.git_object}" if self.git_object else "with the right rows (its sha256 is not known)"
@@ -108,17 +103,17 @@ class Sources:
 
 
 class Copy(NamedTuple):
-    """What was read from a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
+    """The content of a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
 
     value: Any
     record: dict
 
 
 class FileStatus(NamedTuple):
-    """Where a published file, or one that replaces it, is found.
+    """Place of a published file, or of one that replaces it.
 
     ``origin`` is "mirror" or "cache", or "public" if it would be downloaded; ``bytes`` is its size, None if unknown;
-    ``wrong`` is an error message about a wrong copy; ``answers`` says whether an address has it, None if not asked.
+    ``wrong`` is an error message about a wrong copy.
     """
 
     data_set: str
@@ -126,7 +121,6 @@ class FileStatus(NamedTuple):
     origin: str
     bytes: int | None
     wrong: str | None = None
-    answers: bool | None = None
 
 
 @remembered
@@ -172,7 +166,15 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             except ResultsError as error:  # such as a full disk
                 raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
         return Copy(value, {"name": file.name, "sha256": sha256, "from": place if origin == "public" else origin})
-    raise DataError(_not_found(files, sources, failures))
+    names = " or ".join(file.name for file in files)
+    expected = " or ".join(file.expected for file in files)
+    if sources.mirror and not is_address(sources.mirror):
+        failures = [f"mirror {sources.mirror}: no such file", *failures]
+    by_hand = f"into {sources.kept(files[0]).parent}{os.sep}, or " if sources.cache else ""
+    raise DataError(
+        f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
+        f"put the file by hand {by_hand}into a folder named by RBMBENCH_DATA_MIRROR"
+    )
 
 
 def fetch_parts(
@@ -189,26 +191,18 @@ def fetch_parts(
     return content, {"source": source, "files": [copy.record for copy in copies]}
 
 
-def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
-    """Yield where each published file is found, without downloading any. Copies on disk are checked.
-
-    ``online`` asks the addresses of files that are not on disk, those of a mirror included, if they have them.
-    """
+def file_status(sources: Sources) -> Iterator[FileStatus]:
+    """Yield the place of each published file, without downloading any. Copies on disk are checked."""
     for data_set, entry in catalogue().items():
         for files in entry.choices:
-            places = list(_places(files, sources))
-            origin, file, place = next(
-                (place for place in places if not is_address(place[2])), ("public", files[0], "")
-            )
-            size, wrong, answering = file.bytes, None, None
-            if place:
-                try:
-                    size = len(_content(file, place)[0])
-                except DataError as error:
-                    wrong = str(error)
-            elif online:
-                answering = any(answers(address) for _, _, address in places)
-            yield FileStatus(data_set, file.name, origin, size, wrong, answering)
+            on_disk = (place for place in _places(files, sources) if not is_address(place[2]))
+            origin, file, path = next(on_disk, ("public", files[0], ""))
+            size, wrong = file.bytes, None
+            try:
+                size = len(_content(file, path)[0]) if path else size
+            except DataError as error:
+                wrong = str(error)
+            yield FileStatus(data_set, file.name, origin, size, wrong)
 
 
 def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
@@ -225,7 +219,7 @@ def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File
 
 
 def _in_mirror(file: File, mirror: str | None) -> list[str]:
-    """Return where a mirror may have a file: in its data set's folder, at the top, or in another folder.
+    """Return the places of a file in a mirror: in its data set's folder, at the top, or in another folder.
 
     Data sets may have files of the same name, so a file in another folder must have the right checksum.
     """
@@ -252,8 +246,11 @@ def _is_good(file: File, path: Path) -> bool:
 def _content(file: File, place: str) -> tuple[bytes, str]:
     """Return the bytes at a path or an address, and their sha256; raise a DataError if another is declared."""
     try:
-        is_remote = is_address(place)
-        content = download(place, file.name, file.limit) if is_remote else bounded_bytes(place, file.local_limit)
+        if is_address(place):
+            content = download(place, file.name, file.limit)
+        else:  # which may be unpacked
+            limit = max(file.limit, file.unpacked_bytes if file.unpacked_sha256 else 0)
+            content = bounded_bytes(place, limit)
     except OSError as error:
         raise DataError(f"{place}: cannot be read ({error.strerror})") from error
     except UnreadableError as error:
@@ -282,15 +279,3 @@ def _has_content(file: File, content: bytes) -> bool:
     except DataError:
         return False
     return hashlib.sha256(unpacked).hexdigest() == file.unpacked_sha256
-
-
-def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
-    names = " or ".join(file.name for file in files)
-    expected = " or ".join(file.expected for file in files)
-    if sources.mirror and not is_address(sources.mirror):
-        failures = [f"mirror {sources.mirror}: no such file", *failures]
-    by_hand = f"into {sources.kept(files[0]).parent}{os.sep}, or " if sources.cache else ""
-    return (
-        f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
-        f"put the file by hand {by_hand}into a folder named by RBMBENCH_DATA_MIRROR"
-    )

@@ -6,15 +6,10 @@ from typing import Any
 
 from rbmbench.base.errors import DataError
 
-# Seconds to wait for a connection, and for the next bytes.
-TIMEOUT = (10, 30)
-# Seconds that any download may take, and the bytes per second that a longer one must reach on average.
-PATIENCE = 60.0
-SLOWEST = 10_000.0
-# Bytes that are written at a time.
-PART = 1 << 16
-# Seconds to wait when only the headers are requested.
-HEADERS_TIMEOUT = 5
+TIMEOUT = 10, 30  # seconds to wait for a connection, and for the next bytes
+PATIENCE = 60.0  # seconds that any download may take
+SLOWEST = 10_000.0  # bytes per second that a longer one must reach on average
+PART = 1 << 16  # bytes that are read at a time
 
 
 class UnavailableError(DataError):
@@ -76,16 +71,6 @@ def _received(address: str, limit: int, bar: Any) -> bytes:
             if len(content) > limit:
                 raise DataError
     return bytes(content)
-
-
-def answers(address: str) -> bool:
-    """Return whether an address has a file. Only its headers are requested."""
-    import requests
-
-    try:
-        return requests.head(address, allow_redirects=True, timeout=HEADERS_TIMEOUT).status_code == 200
-    except Exception:  # as for a download
-        return False
 
 
 def _reason(error: Exception) -> str:

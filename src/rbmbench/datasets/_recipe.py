@@ -18,7 +18,8 @@ class Recipe:
     """Base of data sets, each a dataclass in a module of its name. The fields are the options.
 
     A field is annotated with its type and its check, such as ``Annotated[int, whole_number(1, 4096)]``. Checks run on
-    creation, in the order of the fields; None is allowed where it is the default. A subclass defines ``load``.
+    creation, in the order of the fields; None is allowed where it is the default. A subclass defines ``load``, which
+    takes `Sources`, downloads files if necessary, and returns the `Dataset`.
 
     Raises
     ------

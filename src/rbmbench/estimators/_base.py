@@ -52,17 +52,17 @@ class Estimator:
     An estimator holds options and buffers. The state is passed to and returned by every call, so that a run can be
     interrupted anywhere. One instance serves one run at a time.
 
-    ``continues_from`` says where a second negative phase of the same iteration starts, see `continue_chains`: "ends",
+    ``continues_from`` is the start of a second negative phase of the same iteration, see `continue_chains`: "ends",
     at the end states of the first one's chains, one for each row of the mini-batch; "itself", for estimators with
     persistent chains or none; None if there can be no second one.
 
     ``fused`` is the name under which fused kernels support exactly this class. It does not hold for derived classes,
     which may compute something else.
 
-    ``cost_varies`` says whether `products` depends on diagnostics: a run with a budget of products may end early then.
+    ``cost_varies`` is true if `products` depends on diagnostics: a run with a budget of products may end early then.
     ``cost_depends_on`` has the names of diagnostics without which `cost` is a guess.
     ``left`` are the products that are left of such a budget, (replicas,), else None. An estimate that takes more is not
-    used, so that it need not be completed, but its diagnostics must say that it took more.
+    used, so that it need not be completed, but its diagnostics must show that it took more.
     """
 
     fused: str | None = None
@@ -85,7 +85,7 @@ class Estimator:
         They are counted as the formulas are written, whatever a program saves. By default they are those of chains from
         the mini-batch, with the estimator's ``k`` and ``chains``: a product for each half step and each statistic.
         ``diagnostics`` are means over the iterations of a run, for estimators whose cost is random; before the run they
-        are what is expected.
+        are the expected ones.
         """
         chains = getattr(self, "chains", None) or batch
         return 2 + (2 * getattr(self, "k", 1) + 1) * chains / batch

@@ -70,19 +70,15 @@ class TermRecord(Terms):
         self._pair, self._sign, self._visible, self._hidden = [], [], [], []
 
     def add(self, rows, visible, mean) -> None:
-        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._sums.add(rows, visible, mean)
 
     def add_differences(self, rows, visible, mean, other_visible, other_mean) -> None:
-        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._sums.add_differences(rows, visible, mean, other_visible, other_mean)
 
     def add_states(self, rows, hidden, activation) -> None:
-        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, hidden, activation, 1)
 
     def add_state_differences(self, rows, hidden, activation, other_hidden, other_activation) -> None:
-        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, hidden, activation, 1)
         self._keep(rows, other_hidden, other_activation, -1)
 

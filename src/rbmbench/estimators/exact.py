@@ -21,7 +21,6 @@ class Exact(Estimator):
     continues_from = "itself"
 
     def check_sizes(self, visible_units, hidden_units):
-        """Raise a `SettingsError` if neither layer can be enumerated."""
         check_enumerable(visible_units, hidden_units)
 
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
@@ -31,11 +30,9 @@ class Exact(Estimator):
     gibbs_steps = 0
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of all states of the smaller layer."""
         states = 2 ** min(visible_units, hidden_units)
         return Counter({"call": 3, "state": states, "row product": 4 * states * visible_units * hidden_units})
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Enumerate the smaller layer."""
         statistics = exact_model_statistics(rbm)
         return Statistics(*(s.astype(rbm.W.dtype) for s in statistics)), state, {}

@@ -29,7 +29,6 @@ class ExpectedCD(Estimator):
         self.k = positive_integer("k", k)
 
     def check_sizes(self, visible_units, hidden_units):
-        """Raise a `SettingsError` if the RBM has too many states to enumerate."""
         check_sizes(visible_units, hidden_units)
 
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
@@ -40,7 +39,6 @@ class ExpectedCD(Estimator):
     gibbs_steps = 0
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of k steps of a distribution over all states."""
         return Counter(call=self.k + 2) + enumerated_steps(self.k, visible_units, hidden_units)
 
     def negative_phase(self, rbm, positive, state, stream):

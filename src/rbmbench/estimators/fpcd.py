@@ -71,5 +71,4 @@ class FPCD(PCD):
         return SummedEstimate(slow.positive, slow.negative, slow.state, slow.diagnostics, (positive, negative))
 
     def phase_sums(self, estimate):
-        """Return the sums of both phases."""
         return estimate.sums

@@ -44,7 +44,6 @@ class ParallelTempering(Estimator):
         return self.sampler.temperatures
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of both phases, and of a sweep for each row of the mini-batch."""
         sweeps = tempered(batch * self.sampler.temperatures, visible_units, hidden_units)
         return Counter(call=1) + self.cost_of_chains(batch, visible_units, hidden_units, 0) + sweeps
 

@@ -70,7 +70,6 @@ class PopCD(Estimator):
         self.k = positive_integer("k", k)
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of the chains, and of their weights."""
         counts = super().cost(batch, visible_units, hidden_units, diagnostics)
         return counts + Counter({"weighed unit": batch * (visible_units + hidden_units)})
 

@@ -33,7 +33,6 @@ class PopCDMixture(PopCD):
         self.tau = positive_integer("tau", tau)
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of pop-CD, and of the mixtures."""
         counts = super().cost(batch, visible_units, hidden_units, diagnostics)
         counts[dense_product(visible_units, hidden_units)] += 2 * batch * visible_units * self.tau
         return counts

@@ -99,7 +99,6 @@ class TrajectoryTempering(Estimator):
         return {"row_products": rounds * (self.chains or batch)}
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of the chains, of exchanges, and of an assumed share of rounds that fill reservoirs."""
         m, n, chains = visible_units, hidden_units, self.chains or batch
         counts = super().cost(batch, m, n)
         counts[product(m, n, chains)] += 2 * m * n * (3 + ASSUMED_FILLING * (2 * self.k + 2)) * chains
@@ -159,14 +158,13 @@ class TrajectoryTempering(Estimator):
         members, energies = state["reservoir"].reshape(-1, m), state["reservoir_energy"].reshape(-1)
         y = buffers.get("members", x.shape, x)
         kernels.gather_rows(members, partners, y)
-        hidden, hidden_y = (
-            _activation(rbm, rows, buffers, name) for rows, name in ((x, "of chains"), (y, "of members"))
-        )
+        hidden = _activation(rbm, x, buffers, "of chains")
+        hidden_y = _activation(rbm, y, buffers, "of members")
         energy_x = free_energies(unchecked_rbm(*(state[name] for name in FROZEN)), x, buffers)
         of_x = energy_x - free_energies(rbm, x, buffers, hidden)
         of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
         accepted = exchanges(of_y - of_x, uniforms[:, :chains])
-        # What the Gibbs step takes of a state are the activations of its hidden units.
+        # The Gibbs step needs only the activations of the hidden units of a state.
         np.copyto(hidden, hidden_y, where=accepted[..., None])
         members[partners[accepted]] = x[accepted].astype(np.uint8)
         energies[partners[accepted]] = energy_x[accepted]

@@ -95,11 +95,9 @@ class UCD(Estimator):
         return 2 + float(of_pair) * (self.chains or batch) / batch
 
     def assumed(self, batch):
-        """Return an assumed stopping time."""
         return {"stopping_time": ASSUMED_STOPPING_TIME}
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of the chains, and of the steps of pairs until they meet."""
         m, n, k, chains = visible_units, hidden_units, self.coupled.k, self.chains or batch
         steps = round(chains * max(0.0, diagnostics.get("stopping_time", ASSUMED_STOPPING_TIME) - k))
         pairs = Counter({"pair": steps, "pair unit": steps * (m + n)})
@@ -120,6 +118,6 @@ class UCD(Estimator):
             "forced_meetings": met.forced.mean(axis=1),
             "truncated_attempts": met.truncated.mean(axis=1),
         }
-        if self.coupled.k > 1:  # else the mean of tau says the same
+        if self.coupled.k > 1:  # else it follows from the mean of tau
             diagnostics["pair_products"] = products_of_pair(self.coupled.k, met.stopping_time).mean(axis=1)
         return self.sums.mean(), state, diagnostics | (terms.variances() if self.variance else {})

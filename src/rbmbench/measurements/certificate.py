@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a certificate of a trained model rests on: log Z from both sides, and long chains beside the rows.
+"""Quantities of the certificate of a trained model: log Z from both sides, and long chains beside the rows.
 
 For each model of a run:
 
@@ -69,20 +69,13 @@ from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 from rbmbench.training.checkpoint import Checkpointer, identity
 
 COLUMNS = ("trial", "quantity", "step", "value")
-"""Standard errors from an estimate to an end of its interval."""
-LEAST_RATE = 1e-6
-"""Of a unit that no sample has on, or all have."""
-KEPT_OF_CHAIN = 16
-"""Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
-OFTEN = 4
-"""Times as many samples are compared with rows to find modes."""
-CAUTION = 3.0
-"""Standard errors for the extreme of all units."""
-BLOCK = 5000
-"""Rows whose energies are computed at a time."""
+LEAST_RATE = 1e-6  # of a unit that no sample has on, or all have
+KEPT_OF_CHAIN = 16  # samples of each set of tempered chains, at equal distances in the second half of its sweeps
+OFTEN = 4  # times as many samples are compared with rows to find modes
+CAUTION = 3.0  # standard errors for the extreme of all units
+BLOCK = 5000  # rows whose energies are computed at a time
 
-Quantities = dict[tuple[str, int], float]
-"""Values by their name and the number of Gibbs steps, 0 where there are none."""
+Quantities = dict[tuple[str, int], float]  # values by their name and the number of Gibbs steps, 0 where there are none
 
 
 def certificate(
@@ -107,7 +100,7 @@ def certificate(
     progress : callable, optional
         Called as progress(models done, models).
     checkpointer : Checkpointer, optional
-        Saves what is done after each model.
+        Saves the quantities after each model.
 
     Returns
     -------
@@ -135,7 +128,7 @@ def certificate(
     if not 0 < models <= len(rbm.W) - first:
         raise SettingsError(f"models: must be at most {len(rbm.W)}, the run's trials, got {first + max(models, 1)}")
     checkpointer = checkpointer or Checkpointer()
-    arrays = dict(zip(("W", "b", "c"), rbm.parameters, strict=True)) | {"train": data}
+    arrays = rbm.parameters._asdict() | {"train": data}
     saved = checkpointer.resume(identity(settings, arrays | ({} if test is None else {"test": test})))
     rows: list[list] = saved["rows"] if saved else []
     examined = _Rows(data, test, settings)
@@ -149,7 +142,7 @@ def certificate(
 
 
 class _Rows:
-    """The rows that models are held against, and what is known of them."""
+    """The rows that models are compared with, and their statistics."""
 
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
         self._data, self._test, self._settings = data, test, settings
@@ -204,16 +197,15 @@ class _Rows:
         score = mean_log_weights(rbm, self._packed)[0]
         quantities |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
         likelihoods = normalised(score, np.array([high, low]))
-        quantities |= {
-            (f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)
-        }
+        ends = zip(("low", "high"), likelihoods, strict=True)
+        quantities |= {(f"log_likelihood_{end}", 0): value for end, value in ends}
         quantities["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             quantities["exact_log_partition", 0] = exact_log_partition(rbm)[0]
         return quantities
 
     def _tempered_log_partition(self, rbm: RBM, trial: int, base: np.ndarray) -> tuple[float, float, Quantities]:
-        """Return both ends of the interval of log Z by tempered chains, and what they rest on."""
+        """Return both ends of the interval of log Z by tempered chains, and the quantities behind it."""
         tempering, seed = self._settings.tempering, self._settings.seed
         budget = tempering.target_error, tempering.products, seed
         estimate = tempered_log_partition(rbm, self._data, *budget, base=base, keys=[trial])
@@ -226,7 +218,7 @@ class _Rows:
     def _annealed_log_partition(
         self, rbm: RBM, samples: np.ndarray, trial: int, base: np.ndarray
     ) -> tuple[float, float, Quantities]:
-        """Return both ends of the interval of log Z by annealing from both sides, and what they rest on."""
+        """Return both ends of the interval of log Z by annealing from both sides, and the quantities behind it."""
         settings, quantities = self._settings, {}
         schedule = inverse_temperatures(settings.temperatures, settings.spacing)
         budget = {"temperatures": schedule, "seed": settings.seed, "base": base}
@@ -238,14 +230,11 @@ class _Rows:
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
             values = side.log_partition, side.standard_error, side.effective_sample_size / count
             parts = ("log_partition", "error", "share")
-            quantities |= {
-                (f"{name}_{name_of_value}", 0): value[0] for name_of_value, value in zip(parts, values, strict=True)
-            }
+            quantities |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
         return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
-        """Return what another temperature would gain."""
         of_rows, spread_of_rows = _energies(rbm, self._data)
         of_chains, spread = _energies(rbm, samples)
         gap = of_chains.mean() - of_rows.mean()

@@ -16,16 +16,7 @@ Source: Gretton et al. 2012, equation 3 (discrepancy); Yale et al. 2020, section
 Shapes: samples, 0 and 1, (chains, samples of a chain, m); rows (rows, m).
 """
 
-from typing import NamedTuple
-
 import numpy as np
-
-
-class Distance(NamedTuple):
-    """A relative distance of moments, and its standard error over chains."""
-
-    value: float
-    error: float
 
 
 class RowMoments:
@@ -39,8 +30,11 @@ class RowMoments:
         self._squares = squares.sum()
         self._independent = self._squares - np.trace(squares)
 
-    def distance(self, samples: np.ndarray) -> Distance:
-        """Return the relative distance of samples (chains, samples of a chain, m) of at least 2 chains."""
+    def distance(self, samples: np.ndarray) -> tuple[float, float]:
+        """Return the relative distance of samples (chains, samples of a chain, m), and its standard error over chains.
+
+        There must be at least 2 chains.
+        """
         chains, each, m = samples.shape
         x = samples.reshape(-1, m) - self._mean
         kernel = ((1 + x @ x.T) ** 2).reshape(chains, each, chains, each).mean(axis=(1, 3))
@@ -49,7 +43,7 @@ class RowMoments:
         value = to_others.mean() - 2 * to_rows.mean() + 1 + self._squares
         error = 2 * (to_others - to_rows).std(ddof=1) / np.sqrt(chains)
         scale = self._independent or 1.0
-        return Distance(float(value / scale), float(error / scale))
+        return float(value / scale), float(error / scale)
 
 
 def _products(rows: np.ndarray) -> np.ndarray:

@@ -83,7 +83,7 @@ def ground_truth(
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
     trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
-    saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
+    saved = checkpointer.resume(identity(settings, rbm.on_host().parameters._asdict() | {"train": data}))
     if settings.method == "exact":
         means = saved["means"] if saved else np.zeros((len(rbm.W), sum(array[0].size for array in rbm.parameters)))
         for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
@@ -92,10 +92,6 @@ def ground_truth(
     with threadpool_limits(1):
         rows = np.asarray(data, like=rbm.W)
         return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
-
-
-def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
-    return {name: on_host(parameter) for name, parameter in zip(("W", "b", "c"), rbm.parameters, strict=True)}
 
 
 def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
@@ -234,12 +230,9 @@ def measure(
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
     replicas = len(rbm.W)
     trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
-    contents = _arrays(rbm) | {"train": data}
-    contents |= {
-        f"{name} {array_name}": array
-        for name, ground_truth in ground_truths.items()
-        for array_name, array in ground_truth.arrays().items()
-    }
+    contents = rbm.on_host().parameters._asdict() | {"train": data}
+    for name, truth in ground_truths.items():
+        contents |= {f"{name} {array_name}": array for array_name, array in truth.arrays().items()}
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
@@ -255,12 +248,8 @@ def measure(
     of_negative = negatives.summary()[2]
     rows = []
     for name, truth in ground_truths.items():
-        quantities = {
-            "variance": variance,
-            "variance_negative_phase": of_negative,
-            **_bias(mean, blocks, of_mean, truth),
-        }
-        quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
+        quantities = {"variance": variance, "variance_negative_phase": of_negative}
+        quantities |= _bias(mean, blocks, of_mean, truth) | {"seconds_per_estimate": np.full(len(mean), seconds)}
         for quantity, values in quantities.items():
             rows += [(trial, name, quantity, float(values[trial])) for trial in trials.tolist()]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
@@ -313,13 +302,8 @@ def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.nd
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
     half_width = stdtrit(max(1, len(blocks) - 1), 0.975) * error
     debiased = raw - floor
-    return {
-        "bias": raw,
-        "bias_floor": floor,
-        "bias_debiased": debiased,
-        "bias_low": debiased - half_width,
-        "bias_high": debiased + half_width,
-    }
+    ends = {"bias_low": debiased - half_width, "bias_high": debiased + half_width}
+    return {"bias": raw, "bias_floor": floor, "bias_debiased": debiased} | ends
 
 
 def _jackknife_variance(blocks: np.ndarray) -> np.ndarray:

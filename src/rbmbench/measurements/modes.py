@@ -24,20 +24,15 @@ import scipy  # scipy.special is imported at its first use
 from rbmbench.measurements.distances import differing, spread
 from rbmbench.model.rbm import RBM
 
-LEVEL = 0.01
-"""Of the test of a model, both directions and all regions together; intervals have 1 - `LEVEL`."""
+LEVEL = 0.01  # of the test of a model, both directions and all regions together; intervals have 1 - `LEVEL`
 POWER = 0.9
 RATIO = 3.0
-SHARES = 0.05, 0.01
-"""Least share of mass missing or spurious: not certified, doubtful."""
+SHARES = 0.05, 0.01  # least share of mass missing or spurious: not certified, doubtful
 CELLS, WIDTH = 32, 8
-TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999
-"""Quantiles of the free energy."""
+TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999  # quantiles of the free energy
 OF_REGION = LEVEL / 2 / (CELLS + len(TAILS))
-APART = 5
-"""One of so many training rows and chains is for centres alone."""
-LEAST_ROWS, MOST_ROWS = 200, 5000
-"""Held-out rows to judge by; rows that are counted."""
+APART = 5  # one of so many training rows and chains is for centres alone
+LEAST_ROWS, MOST_ROWS = 200, 5000  # held-out rows to judge by; rows that are counted
 
 
 def mass_of_modes(
@@ -72,9 +67,8 @@ def mass_of_modes(
     if held_out := test is not None and len(test) >= LEAST_ROWS:
         states.append(spread(test, MOST_ROWS))
     # Equal states have equal energies to so many digits, wherever they are computed.
-    energies = [
-        np.round(rbm.astype(np.float64)[0].free_energy(states_of_set), 6) for states_of_set in (samples, *states)
-    ]
+    model = rbm.astype(np.float64)[0]
+    energies = [np.round(model.free_energy(states_of_set), 6) for states_of_set in (samples, *states)]
     tails = np.quantile(energies[0], TAILS)
     in_samples, *in_rows = (
         np.concatenate([_cells(states_of_set, centres), energy[..., None] > tails], axis=-1)

@@ -29,8 +29,7 @@ from rbmbench.model.rows import binary_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.shards import SHARD_BYTES
 
-TRAINING_SET = "training_set"
-"""Name in index of a sampler if the samples are the training rows."""
+TRAINING_SET = "training_set"  # name in index of a sampler if the samples are the training rows
 BLOCK = 500  # samples drawn at a time
 COUNT_BYTES = 2**28  # limit for the counts of streams that are sampled at once
 ARRAYS_A_REPLICA = 4  # arrays of the size of W that samplers read for each sample, and that should stay in the cache
@@ -110,9 +109,14 @@ def sampled(
         for group in _groups(grid, len(rbm.W), len(trials), parts)
     ]
     rbm = rbm[chosen]
-    checkpointer, parameters = checkpointer or Checkpointer(), dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
+    checkpointer, parameters = checkpointer or Checkpointer(), rbm.parameters._asdict()
     saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
-    results = _Found(settings, _training_set(data, parts).iloc[: int(trials[0] == 0)], saved)
+    likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
+    for counted in likelihoods.values():
+        counted.add(data.train[None])
+    ((_, of_training_rows),) = _likelihoods(likelihoods, [-1])
+    first = of_training_rows.assign(sampler=TRAINING_SET, setting=0).iloc[: int(trials[0] == 0)]
+    results = _Results(settings, first, saved)
     streams = None
     if saved and saved["streams"]:
         streams = _Streams(rbm, trials, data, parts, settings, groups[saved["group"]][1])
@@ -141,8 +145,8 @@ def sampled(
     return Sampled(results.table(), results.shown, results.seconds)
 
 
-class _Found:
-    """What has been found so far."""
+class _Results:
+    """Results of the streams that are done."""
 
     def __init__(self, settings: SamplingSettings, first: pd.DataFrame, saved: State | None):
         self._tables = [pd.DataFrame(saved["table"]) if saved else first]
@@ -174,23 +178,13 @@ class _Found:
         return {"table": columns, "shown": self.shown, "seconds": self.seconds}
 
 
-def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
-    likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
-    for counted in likelihoods.values():
-        counted.add(data.train[None])
-    ((_, line),) = _likelihoods(likelihoods, [-1])
-    return line.assign(sampler=TRAINING_SET, setting=0)
-
-
 def _likelihoods(likelihoods: dict[str, IndirectSampling], trials: Iterable[int]) -> Iterator[tuple[int, pd.DataFrame]]:
     flips = likelihoods["validation"].best_flips()
     values = {name: counted.log_likelihood(flips[:, None])[:, 0] for name, counted in likelihoods.items()}
     for r, trial in enumerate(trials):
-        numbers = {name: value[r] for name, value in values.items()}
-        yield (
-            r,
-            pd.DataFrame({"trial": [trial], "samples": [likelihoods["test"].samples], **numbers, "flip": [flips[r]]}),
-        )
+        row = {"trial": trial, "samples": likelihoods["test"].samples}
+        row |= {name: value[r] for name, value in values.items()} | {"flip": flips[r]}
+        yield r, pd.DataFrame([row])
 
 
 def _groups(
@@ -254,23 +248,23 @@ class _Streams:
         self._rbm = RBM(*(np.concatenate([parameter] * copies) for parameter in rbm.parameters))
         self.trials, self._rows = trials, data.train
         self._shards = list(_shards(self._rbm, data.train, self.trials * copies, settings.seed, chosen))
-        self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}
+        self._counted = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}
         self._shown, self._timed, self._cost = [], 0, 0.0
 
     def state(self) -> tuple[dict[str, np.ndarray], State]:
         """Return arrays and plain data from which the streams continue."""
-        arrays = {f"counts {name}": counted.counts for name, counted in self._found.items()}
+        arrays = {f"counts {name}": counted.counts for name, counted in self._counted.items()}
         arrays["shown"] = self.shown()
         for s, shard in enumerate(self._shards):
             # The training rows, which some samplers keep in their state, are known.
             arrays |= {f"{s} {name}": array for name, array in shard.state.items() if array is not self._rows}
-        samples, draws = self._found["test"].samples, [shard.stream.number for shard in self._shards]
+        samples, draws = self._counted["test"].samples, [shard.stream.number for shard in self._shards]
         return arrays, {"samples": samples, "draws": draws, "timed": self._timed, "cost": self._cost}
 
     def restore(self, arrays: dict[str, np.ndarray], drawn: State) -> None:
         """Continue from a saved state."""
         self._shown, self._timed, self._cost = [arrays["shown"]], drawn["timed"], drawn["cost"]
-        for name, counted in self._found.items():
+        for name, counted in self._counted.items():
             counted.counts[...], counted.samples = arrays[f"counts {name}"], drawn["samples"]
         for s, shard in enumerate(self._shards):
             shard.stream.number = drawn["draws"][s]
@@ -281,7 +275,7 @@ class _Streams:
     def likelihoods(self) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield each replica and its row at the current number of samples."""
         copies = len(self._rbm.W) // len(self.trials)
-        yield from _likelihoods(self._found, self.trials * copies)
+        yield from _likelihoods(self._counted, self.trials * copies)
 
     def draw(self, count: int, shows: bool) -> None:
         """Draw samples and count their distances; keep samples to be shown, and time the others."""
@@ -295,7 +289,7 @@ class _Streams:
             self._shown.append(np.rint(grey).astype(np.uint8))
         else:
             self._cost, self._timed = self._cost + process_time() - began, self._timed + count
-        for counted in self._found.values():
+        for counted in self._counted.values():
             counted.add(block[:, 0])
 
     def shown(self) -> np.ndarray:

@@ -16,39 +16,30 @@ import pandas as pd
 from rbmbench.measurements.modes import RATIO, SHARES
 
 CERTIFIED, DOUBTFUL, NOT_CERTIFIED = "certified", "doubtful", "not certified"
-WIDTH = 1.0, 0.3
-"""Widths of the interval of log Z, nats: not certified, doubtful."""
-SHARE = 0.01, 0.1
-"""Effective sample sizes of annealing, as shares of the particles."""
-MIXED = 1.2, 1.1
-"""Split R hat of the free energies of tempered chains."""
-RISE = (1.5, 0.5), (1.25, 0.2)
-"""Factor and term by which long chains are farther from the rows than short ones were."""
-CLEAR = 4.0
-"""Standard errors of a difference of distances."""
-GAIN = 0.1, 0.05
-"""What another temperature gains, as a share of the gain over independent units."""
-LEAST_GAIN = 0.02
-"""Nats per row below which a gain does not count."""
-RATES = 0.1, 0.05
-"""Divergence that the rate of one unit implies, nats per row."""
+WIDTH = 1.0, 0.3  # widths of the interval of log Z, nats: not certified, doubtful
+SHARE = 0.01, 0.1  # effective sample sizes of annealing, as shares of the particles
+MIXED = 1.2, 1.1  # split R hat of the free energies of tempered chains
+RISE = (1.5, 0.5), (1.25, 0.2)  # factor and term by which long chains are farther from the rows than short ones were
+CLEAR = 4.0  # standard errors of a difference of distances
+GAIN = 0.1, 0.05  # gain of another temperature, as a share of the gain over independent units
+LEAST_GAIN = 0.02  # nats per row below which a gain does not count
+RATES = 0.1, 0.05  # divergence that the rate of one unit implies, nats per row
 MODES = {
     "missing": "at least {:.1%} of the rows are where the model has less than a third of that mass",
     "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the rows is",
 }
 ENOUGH = "missing or spurious modes of at least {:.1%} of the mass would have been seen"
 FEW = "the rows are too few to see missing or spurious modes of less than {:.1%} of the mass"
-FEW_ROWS = 0.2
-"""Size of a mode that must be seen for the rows to be enough."""
+FEW_ROWS = 0.2  # size of a mode that must be seen for the rows to be enough
 UNLIKE, COPIED = 0.9, 0.1
 """Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a certificate says: one of "certified", "doubtful", "not certified".
+    """Verdict of a certificate: "certified", "doubtful" or "not certified".
 
-    ``reasons`` say what speaks against the model, the most serious first; ``remarks`` what is no fault. ``detectable``
+    ``reasons`` are faults of the model, the most serious first; ``remarks`` are no faults. ``detectable``
     is the least share of the mass of a mode, missing or spurious, that would have been seen with probability 0.9: 1 if
     none would, None in certificates of versions that did not test for modes.
     """
@@ -77,7 +68,7 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
     """Return the verdict on one model from the rows of its certificate; see `rbmbench.measurements.certificate`."""
     scalars, walks = _read(quantities)
     grave, mild = [], []
-    for words, grades in (*_of_partition(scalars), *_of_chains(scalars, walks), *_of_fit(scalars), *_of_modes(scalars)):
+    for words, grades in _findings(scalars, walks):
         for holds, reasons in zip(grades, (grave, mild), strict=True):
             if holds:
                 reasons.append(words)
@@ -88,7 +79,7 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
 
 
 def facts(quantities: pd.DataFrame, rows: str = "training rows") -> Iterator[str]:
-    """Yield lines that say what the verdict on one model rests on, and remarks; ``rows`` are those it is held to."""
+    """Yield lines with the quantities behind the verdict on one model, and remarks; ``rows`` names the rows."""
     values, walks = _read(quantities)
     ends = (f"{values[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
     exact = f", exact {values['exact_log_partition']:.6g}" if "exact_log_partition" in values else ""
@@ -125,11 +116,8 @@ def _read(quantities: pd.DataFrame) -> tuple[dict[str, float], pd.DataFrame]:
     return scalars, quantities[quantities["step"] > 0].pivot(index="step", columns="quantity", values="value")
 
 
-Graded = tuple[str, tuple[bool, bool]]
-"""Words, and whether they hold by the threshold of models that are not certified, and by that of doubtful ones."""
-
-
-def _of_partition(values: Mapping[str, float]) -> Iterator[Graded]:
+def _findings(values: Mapping[str, float], walks: pd.DataFrame) -> Iterator[tuple[str, tuple[bool, bool]]]:
+    """Yield words, and whether they hold by the threshold of models that are not certified, and of doubtful ones."""
     width = values["log_partition_high"] - values["log_partition_low"]
     yield f"log Z is known to {width:.2g} nats only", tuple(not width <= limit for limit in WIDTH)
     if "tempered_converged" in values:
@@ -138,24 +126,14 @@ def _of_partition(values: Mapping[str, float]) -> Iterator[Graded]:
     else:
         share = min(values["forward_share"], values["reverse_share"])
         yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)
-
-
-def _of_chains(values: Mapping[str, float], walks: pd.DataFrame) -> Iterator[Graded]:
-    yield (
-        f"tempered chains have not mixed, R hat {values['r_hat']:.2f}",
-        tuple(values["r_hat"] > limit for limit in MIXED),
-    )
+    mixed = values["r_hat"]
+    yield f"tempered chains have not mixed, R hat {mixed:.2f}", tuple(mixed > limit for limit in MIXED)
     best = walks["from_noise"].idxmin()
     short, error = walks.loc[best, ["from_noise", "from_noise_error"]]
     clear = values["distance"] - short > CLEAR * (values["distance_error"] ** 2 + error**2) ** 0.5
-    words = (
-        f"moments are {values['distance']:.2g} from those of the rows in long chains, {short:.2g} after {best} steps"
-    )
-    short = max(short, 0.0)
-    yield words, tuple(clear and values["distance"] > factor * short + term for factor, term in RISE)
-
-
-def _of_fit(values: Mapping[str, float]) -> Iterator[Graded]:
+    words = f"moments are {values['distance']:.2g} from those of the rows in long chains"
+    grades = tuple(clear and values["distance"] > factor * max(short, 0.0) + term for factor, term in RISE)
+    yield f"{words}, {short:.2g} after {best} steps", grades
     over = values["log_likelihood_high"] - values["independent_log_likelihood"]
     yield f"{-over:.2g} nats per row worse than independent units", (over < 0, over < 0)
     gain = values["temperature_gain_low"]
@@ -163,9 +141,6 @@ def _of_fit(values: Mapping[str, float]) -> Iterator[Graded]:
     yield f"another temperature gains {gain:.2g} nats per row", large
     rates = values["rate_divergence_low"]
     yield f"the rate of one unit alone costs {rates:.2g} nats per row", tuple(rates > limit for limit in RATES)
-
-
-def _of_modes(values: Mapping[str, float]) -> Iterator[Graded]:
     for name, words in MODES.items() if "held_out" in values else ():
         low = values[f"{name}_low"]
         yield words.format(low), tuple(low > limit for limit in SHARES)

@@ -29,8 +29,7 @@ from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
-MOST_UNITS = 24
-"""Maximal number of units in both layers: 2^24 products per half step and replica."""
+MOST_UNITS = 24  # maximal number of units in both layers: 2^24 products per half step and replica
 
 Array = Any
 
@@ -50,14 +49,14 @@ def product_table(mean: Array) -> Array:
     ``mean`` (replicas, states of y, units) is p, given the states y of other units; the table is (replicas, 2**units,
     states of y).
     """
-    replicas, given, units = mean.shape
-    table = np.ones((replicas, 1, given), mean.dtype, like=mean)
+    replicas, others, units = mean.shape
+    table = np.ones((replicas, 1, others), mean.dtype, like=mean)
     for unit in range(units):
         p = mean[:, None, :, unit]
-        both = np.empty((replicas, table.shape[1], 2, given), mean.dtype, like=mean)
+        both = np.empty((replicas, table.shape[1], 2, others), mean.dtype, like=mean)
         np.multiply(table, 1 - p, out=both[:, :, 0])
         np.multiply(table, p, out=both[:, :, 1])
-        table = both.reshape(replicas, -1, given)
+        table = both.reshape(replicas, -1, others)
     return table
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported at its first use
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
@@ -304,12 +305,6 @@ def _logistic(a: Array) -> Array:
     return np.exp(-np.logaddexp(0, -a))
 
 
-def _normal(u: Array) -> Array:
-    from scipy.special import ndtri
-
-    return ndtri(u)
-
-
 def clipped_base_rate(data) -> Array:
     """Return the visible bias of independent units with the rates of rows (N, m) of 0 and 1: float64, (m,).
 
@@ -326,8 +321,8 @@ def check_parameters_fit(visible: int, hidden: int, trials: int = 1) -> None:
     wanted = 8 * trials * (visible * hidden + visible + hidden)
     if wanted > MOST_PARAMETER_BYTES:
         raise SettingsError(
-            f"hidden: found {hidden}; parameters of {trials} x {visible} x {hidden} units would take "
-            f"{wanted / 2**30:.3g} GB; allowed: at most {MOST_PARAMETER_BYTES // 2**30} GB"
+            f"hidden: parameters must take at most {MOST_PARAMETER_BYTES // 2**30} GB, got {wanted / 2**30:.3g} GB "
+            f"for {trials} x {visible} x {hidden} units"
         )
 
 
@@ -370,7 +365,7 @@ def initial_rbm(
     m, n = visible_units, hidden_units
     check_parameters_fit(m, n, len(stream.trials))
     kernels = kernels_for(np.empty(0))
-    scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
+    scale = {"uniform": lambda u: 2 * u - 1, "normal": lambda u: scipy.special.ndtri(u)}[kind]
     of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
     parameters = []
     for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):

@@ -26,7 +26,7 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
     values : array_like, shape (rows, units)
         Numbers or truth values of any type. Arrays on a device stay there, and `SparseRows` as they are.
     what : str
-        What they are, for the message.
+        Name of the values, for the message.
     units : int, optional
         The number of columns that they must have: the visible units of a model.
     may_be_empty : bool

@@ -51,14 +51,13 @@ MEGABYTES = {
 
 THIN = 64  # units of the smaller layer up to which products count as thin
 
-ASSUMED_STOPPING_TIME = 10
-"""Mean steps until coupled chains meet, where no run is recorded."""
+ASSUMED_STOPPING_TIME = 10  # mean steps until coupled chains meet, where no run is recorded
 
 Counts = Mapping[str, float]
 
 
 class Work(NamedTuple):
-    """Operation counts of a job by stage (names as in `SECONDS`), and what it keeps in memory (as in `MEGABYTES`)."""
+    """Operation counts of a job by stage (names as in `SECONDS`), and of its memory (as in `MEGABYTES`)."""
 
     stages: dict[str, Counts]
     memory: Counts

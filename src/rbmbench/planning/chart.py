@@ -30,7 +30,7 @@ class StepsPerIteration(Settings):
 class CurveValues(Settings):
     """Values of a curve, null where it has none: mean and band over the trials; and the run behind it."""
 
-    key: str = Field(description="what it is of, such as an algorithm; decides its look")
+    key: str = Field(description="its subject, such as an algorithm; decides its look")
     label: str
     metric: str = ""
     trials: int | None = None
@@ -135,7 +135,7 @@ class Axis(Settings):
     """An axis of a panel."""
 
     title: str
-    label: str = Field(default="", description="what pictures say in place of the title")
+    label: str = Field(default="", description="in pictures, in place of the title")
     unit: str = Field(default="", description="below the label")
     log: bool = False
     range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="null: that of the curves")
@@ -171,8 +171,8 @@ class Image(Settings):
 
     key: str = Field(description="the algorithm")
     label: str
-    name: str = Field(description="what it is, such as filters")
-    words: str = Field(default="", description="what is written below it")
+    name: str = Field(description="its kind, such as filters")
+    words: str = Field(default="", description="text below it")
     heading: str = Field(default="", description="words above it in pictures")
     iteration: int | None = Field(default=None, description="iteration of training; null: there is one image only")
     address: str = Field(pattern="^data:image/")
@@ -207,7 +207,7 @@ class TablePart(Settings):
 
     caption: str
     columns: Words
-    groups: Words = Field(default=(), description="what the name of each column begins with; empty: nothing")
+    groups: Words = Field(default=(), description="beginning of the name of each column; empty: none")
     words: int
     lines: tuple[Words, ...]
     published: dict[int, int] = Field(

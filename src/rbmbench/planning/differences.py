@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
 PREFIXES = {AnnealingSettings: "annealing.", EstimateSettings: "estimate.", GroundTruthSettings: "ground_truth."}
 """Prefixes of the settings of measurements, which have names of settings of training."""
-REGISTRIES = {
-    "data": datasets.REGISTRY,
-    "estimator": estimators.REGISTRY,
-    "update": updates.REGISTRY,
-    "samplers": samplers.REGISTRY,
-}
+REGISTRIES = {"data": datasets.REGISTRY, "estimator": estimators.REGISTRY, "update": updates.REGISTRY}
+REGISTRIES |= {"samplers": samplers.REGISTRY}
 NOT_COMPARED = {
     *("seed", "first_trial"),
     # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.
@@ -39,7 +35,7 @@ NOT_COMPARED = {
     *("spacing", "bracket", "compared"),
 }
 ENDS = {"iterations", "samples"}
-"""Budgets that say where a curve ends: with more than the paper's, claims are about another place."""
+"""Budgets that decide the end of a curve: with more than the paper's, claims are about another place."""
 BUDGETS = ENDS | {
     *("trials", "products", "rows", "rounds", "replications", "longest", "estimate.estimates"),
     *("annealing.particles", "annealing.temperatures", "proxy.chains", "proxy.rows"),
@@ -69,7 +65,7 @@ class Difference(Settings):
     label: str = _IfSet(default="", description="the algorithm in figures")
     setting: str = Field(description="name of the setting, as iterations or estimator.k; or panel, algorithm, figure")
     value: Any = Field(default=None, description="its value; of a panel, algorithm or figure that is left out: null")
-    published: Any = Field(default=None, description="the published value; of what is added: null")
+    published: Any = Field(default=None, description="the published value; of added ones: null")
     kind: Literal["budget", "data", "setting"] = Field(
         description="budget: less computing, or parts left out; data: stand-in data; setting: it is a variant"
     )

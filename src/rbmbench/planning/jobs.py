@@ -122,11 +122,11 @@ class Plan:
 
     def only(self, targets: Iterable[str]) -> "Plan":
         """Return the plan of some targets; `SettingsError` for the first one that is unknown."""
-        known, keys = self.targets, set()
+        keys_of, keys = self.targets, set()
         for target in targets:
-            if target not in known:
-                raise SettingsError(unknown_name("target", target, known))
-            keys.update(known[target])
+            if target not in keys_of:
+                raise SettingsError(unknown_name("target", target, keys_of))
+            keys.update(keys_of[target])
         kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
         fields = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
         chosen = {field: {id: entries[id] for id in entries if id in kept} for field, entries in fields.items()}
@@ -144,7 +144,7 @@ def title_of_data(entry: DataEntry) -> str:
 
 
 def derived_seed(seed: int, *purpose: object) -> int:
-    """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
+    """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and the purpose."""
     text = "/".join(map(str, (seed, *purpose)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Interface of the kinds of figures and tables; `rbmbench.kinds` has one file for each.
 
-A kind has two models. The `Kind` is what ``config/papers/KEY.yaml`` says of one figure or table: it refuses what cannot
-be run, and plans jobs. The spec (`rbmbench.planning.specs.Shown`) is what is shown, with the folders of the results: it
-reads them, draws or tabulates them, describes them, and gives claims their evidence. Kinds are found by name, as
-estimators are: nothing below `rbmbench.kinds` imports one.
+A kind has two models. `Kind` is the entry of a figure or table in ``config/papers/KEY.yaml``: it checks the entry and
+plans jobs. The spec (`rbmbench.planning.specs.Shown`) has the folders of the results: it reads them, computes chart or
+table, caption and the evidence of claims. Kinds are looked up by name: nothing below `rbmbench.kinds` imports one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from rbmbench.planning.specs import Shown
 
 
 class Kind(Settings):
-    """Base of what the configuration says of a figure or a table."""
+    """Base of the entries of figures and tables in the configuration."""
 
     kind: str = Field(description="kind of figure or table, and name of its notebook template")
     title: str = Field(description="title of the figure or table")
@@ -44,9 +43,9 @@ class Kind(Settings):
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
     def plan(self, planner: Planner, key: str) -> Output:
-        """Return what is shown under a key such as popcd_fig1, its jobs added to the plan."""
+        """Return the output of a key such as popcd_fig1, its jobs added to the plan."""
         raise NotImplementedError
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield what claims may name of it, without its own name: "a.cd_1" for a curve."""
+        """Yield the names of its parts that claims refer to, without its own: "a.cd_1" for a curve."""
         return iter(())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the configuration to what has to be computed and shown.
+"""The plan of a configuration: jobs, figures and tables.
 
 Everything here is pure: equal configurations give equal plans, ids and specs. Jobs that two figures need are planned
 once.
@@ -21,15 +21,15 @@ MOST_BYTES = 100_000  # bytes of the settings of a job, which are one argument o
 
 
 def plan(configuration: Configuration) -> Plan:
-    """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
+    """Return the plan of a configuration; `SettingsError` if two papers have different data sets of one key."""
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         for name, entry in paper.data.items():  # which names a file
-            known = result.data.setdefault(name, entry)
-            if (known.name, known.options) != (entry.name, entry.options):
+            other = result.data.setdefault(name, entry)
+            if (other.name, other.options) != (entry.name, entry.options):
                 raise SettingsError(
                     f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
-                    f"another paper means {known.name} {known.options} by this key: give one of them another key"
+                    f"another paper means {other.name} {other.options} by this key: give one of them another key"
                 )
         planner = Planner(result, paper)
         published = Planner(Plan("", ()), configuration.published[paper.key])
@@ -50,7 +50,7 @@ def plan(configuration: Configuration) -> Plan:
 def _planned(
     planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, object] | None = None
 ) -> Output:
-    """Return the output of a figure or table; its spec says how it differs from the published one."""
+    """Return the output of a figure or table, with its differences from the published one in the spec."""
     key = f"{planner.paper.key}_{name}"
     output, different = item.plan(planner, key), ()
     if planner.paper != published.paper:

@@ -35,7 +35,7 @@ class Planner:
     """Shared by figures: contests by the identity of their figure, compared settings by job and algorithm."""
 
     def heading(self, key: str, what: Any) -> dict[str, object]:
-        """Return what the specs of figures and tables have in common."""
+        """Return the common part of the specs of figures and tables."""
         of_kind = {"title": what.title, "kind": what.kind, "reading": what.reading}
         return {"key": key, "paper": self.paper.key, "scale": self.plan.scale} | of_kind
 
@@ -129,12 +129,12 @@ class Planner:
         return self.plan.add(Job(identity, kind, settings, run.data, run.id, needs, title))
 
     def trained(self, panel: Panel) -> dict[str, object]:
-        """Return what a spec says of the training of a panel: `planning.specs.Trained`."""
+        """Return the settings of training of a panel, for its spec: `planning.specs.Trained`."""
         settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
         return settings | {"trials": panel.trials or self.paper.defaults.trials}
 
     def labelled(self, folders: Mapping[str, str]) -> list[dict[str, object]]:
-        """Return what a spec says of the runs of a panel, from their folders by algorithm."""
+        """Return the runs of a panel for its spec, from their folders by algorithm."""
         shown = {name: self.paper.algorithms[name].model_dump(include=SHOWN) for name in folders}
         return [{"algorithm": name, "folder": folder} | shown[name] for name, folder in folders.items()]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The spec of a figure or a table: checked plain data that a plan makes, and that reports are made from.
 
-A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, when they
-are not found there, to the folder that holds ``results``, so that a notebook opened from its own folder finds them too.
+A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, if they
+do not exist there, to the folder that holds ``results``, for notebooks that are opened in their own folder.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Shown(Spec):
 
     @property
     def changed(self) -> tuple[Difference, ...]:
-        """The settings that are not the published ones, of those that what is shown depends on."""
+        """The settings that differ from the published ones, budgets and data apart."""
         return tuple(difference for difference in self.differences if difference.kind == "setting")
 
     @property
@@ -216,7 +216,7 @@ class FigureSpec(Shown):
         raise NotImplementedError
 
     def caption(self, results: object) -> str:
-        """Return the caption of the figure, which says how it differs from the paper's."""
+        """Return the caption of the figure, with its differences from the paper's."""
         raise NotImplementedError
 
 
@@ -242,7 +242,7 @@ def read_specs(path: str | PathLike) -> dict[str, Any]:
 def parse_spec(values: object, where: str) -> Any:
     """Return plain data as the spec of its kind.
 
-    `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
+    `SettingsError` that names ``where`` if the kind is unknown, a key is missing or its value is not allowed.
     """
     if not isinstance(values, dict):
         raise SettingsError(f"{where}: must be a mapping of keys, got a {type(values).__name__}")

@@ -23,7 +23,7 @@ class Sampler:
     A sampler holds options and buffers. The state is passed to every call and changed in place, so that samples may be
     drawn in pieces of any length. Each replica has its own model and random numbers. The options named in
     ``of_replica`` take a number, or one per replica, so that the settings of a grid search can be sampled at once as
-    replicas. ``has_means`` says whether `draw` supports means.
+    replicas. ``has_means`` is true if `draw` supports means.
     """
 
     of_replica: tuple[str, ...] = ()
@@ -61,9 +61,8 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
         numbers = np.empty(0)
     wrong = np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
     if wrong or not np.all((numbers >= 0) & (numbers <= most)):
-        raise SettingsError(
-            f"option {option!r}: must be a number from 0 to {most:g}, or one per replica, got {value!r}"
-        )
+        allowed = f"a number from 0 to {most:g}, or one per replica"
+        raise SettingsError(f"option {option!r}: must be {allowed}, got {value!r}")
     return numbers
 
 
@@ -79,7 +78,6 @@ def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray
     """
     replicas = len(rbm.W)
     if numbers.ndim and len(numbers) != replicas:
-        raise SettingsError(
-            f"option {option!r}: must be one, or one per replica, {replicas}, got {len(numbers)} numbers"
-        )
+        text = f"must be one, or one per replica, {replicas}, got {len(numbers)} numbers"
+        raise SettingsError(f"option {option!r}: {text}")
     return np.broadcast_to(numbers, replicas)

@@ -87,10 +87,8 @@ class Pairs:
 
     def visible_activations(self, rows: Rows, hidden: Array, other_hidden: Array) -> tuple[Array, Array]:
         """Return W h and W h', (rows, m), without the bias."""
-        first = self.visible_activation(rows, hidden, "activation")
-        return first, self._neighbour_product(
-            rows, hidden, first, other_hidden, self.model.W_transposed, "other activation"
-        )
+        first, matrix = self.visible_activation(rows, hidden, "activation"), self.model.W_transposed
+        return first, self._neighbour_product(rows, hidden, first, other_hidden, matrix, "other activation")
 
     def hidden_activation(self, rows: Rows, visible: Array) -> Array:
         """Return v W, (rows, n), without the bias."""

@@ -48,12 +48,10 @@ class TermSums(Terms):
             total[...] = 0
 
     def add(self, rows, visible, mean) -> None:
-        """Add f(v) of all pairs; see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean)
         self._add_visible(rows, visible)
 
     def add_differences(self, rows, visible, mean, other_visible, other_mean) -> None:
-        """Add f(v) - f(v'); see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean)
         self._keep(rows, other_visible, -other_mean)
         self._add_visible(rows, visible - other_visible)

@@ -39,7 +39,7 @@ COUPLINGS = get_args(Coupling)
 
 
 class Terms:
-    """Receiver of the terms of the estimator; derived classes take what they need, and this one nothing.
+    """Receiver of the terms of the estimator; derived classes override the methods, which do nothing here.
 
     The arrays (rows, m), (rows, n) are valid during the call. Each term comes twice: by its means as soon as v is
     known, and by its hidden states as the chains go on, for those who need f(v, h).
@@ -156,9 +156,8 @@ class CoupledGibbs:
                 steps, coupling = (t, self.max_steps), COUPLINGS.index(self._of_steps)
                 followed = pairs.follow(rows, visible, other_visible, *steps, coupling, terms.arrays)
                 return tally.ended(rows, *followed, self.max_steps)
-            hidden, other_hidden, mean, other_mean, rejections = self._hidden_half_step(
-                pairs, rows, visible, other_visible
-            )
+            step = self._hidden_half_step(pairs, rows, visible, other_visible)
+            hidden, other_hidden, mean, other_mean, rejections = step
             tally.add(rows, rejections)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)

@@ -30,10 +30,8 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
             f"got {rbm.visible_units} visible and {rbm.hidden_units} hidden units"
         )
     uniforms = _uniforms(rows, stream)
-    numbers = [
-        _state_numbers(kernels_for(W).hidden_log_weights(W, b, c), u)
-        for (W, b, c), u in zip(small_layer_last(rbm), uniforms, strict=True)
-    ]
+    models = zip(small_layer_last(rbm), uniforms, strict=True)
+    numbers = [_state_numbers(kernels_for(W).hidden_log_weights(W, b, c), u) for (W, b, c), u in models]
     states = states_of(np.stack(numbers), min(rbm.visible_units, rbm.hidden_units))
     if rbm.hidden_units > rbm.visible_units:
         return states

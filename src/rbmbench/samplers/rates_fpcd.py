@@ -71,7 +71,6 @@ class RatesFPCD(Gibbs):
         return state
 
     def rates(self, rbm: RBM, data) -> Statistics:
-        """Return R, float64, with the shapes of W, b and c."""
         return data_statistics(rbm, data)
 
     def parameters(self, rbm, state):
@@ -87,19 +86,16 @@ class RatesFPCD(Gibbs):
         return unchecked_rbm(W, b, c)
 
     def next_visible(self, rbm, state, hidden, stream):
-        """Return x ~ p(x|h), in a buffer."""
         if "scale" not in state:
             return super().next_visible(rbm, state, hidden, stream)
         return _sampled_lazily(hidden, state, "W_transposed", rbm.b, stream, self.buffers)
 
     def next_hidden(self, rbm, state, visible, stream):
-        """Return h ~ p(h|x), in a buffer."""
         if "scale" not in state:
             return super().next_hidden(rbm, state, visible, stream)
         return _sampled_lazily(visible, state, "W", rbm.c, stream, self.buffers)
 
     def visible_activation(self, rbm, state, hidden, buffers):
-        """Return W h without the bias, in a buffer."""
         if "scale" not in state:
             return super().visible_activation(rbm, state, hidden, buffers)
         return _multiplied_lazily(hidden, state, "W_transposed", buffers)

@@ -21,5 +21,4 @@ class SamplePenalization(RatesFPCD):
         super().__init__(fast_rate, decay, k)
 
     def rates(self, rbm, data):
-        """Return R = 0."""
         return no_rates(rbm)

@@ -152,9 +152,8 @@ def choose_ladder(
     if models.W.ndim != 3 or len(models.W) < 2 or np.any(models.W[0]):
         raise SettingsError("models: must begin with W = 0")
     buffers, stream = Buffers(), Stream(seed, range(len(models.W)), Purpose.SAMPLES)
-    visible = TrajectoryTempering(models[:2]).start(
-        chains, Stream(seed, range(2), Purpose.SAMPLES, stream.next().number)
-    )
+    first = Stream(seed, range(2), Purpose.SAMPLES, stream.next().number)
+    visible = TrajectoryTempering(models[:2]).start(chains, first)
     levels, visible = [0], visible[:1]
     while levels[-1] < len(models.W) - 1:
         here = models[levels[-1]].replicas

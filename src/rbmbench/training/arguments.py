@@ -9,10 +9,8 @@ from rbmbench.base.errors import SYNONYMS, SettingsError, unknown_name
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 
-OF_A_STAGE = ("iterations", "estimator", "options", "update", "rate")
-"""Arguments that describe a run of a single stage."""
-OF_RUNS = ("threads", "backend", "progress", "validation", "test")
-"""Arguments of `rbmbench.train` that are no settings."""
+OF_A_STAGE = ("iterations", "estimator", "options", "update", "rate")  # arguments that describe a run of a single stage
+OF_RUNS = ("threads", "backend", "progress", "validation", "test")  # arguments of `rbmbench.train` that are no settings
 
 
 def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: str) -> RunSettings:
@@ -26,7 +24,7 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
     data : mapping
         Name and options of the data set.
     where : str
-        What the arguments are those of, for messages.
+        Name of the function or command, for messages.
 
     Raises
     ------

@@ -32,11 +32,11 @@ LEAST_PARTS = 50  # writing checkpoints takes at most this fraction, 1 / LEAST_P
 
 Piece = TypeVar("Piece")
 State = dict[str, Any]
-"""What a computation resumes from, by name: arrays, mappings of names to arrays, and plain data that JSON can hold."""
+"""State of a computation, by name: arrays, mappings of names to arrays, and plain data that JSON can hold."""
 
 
 def identity(settings: Settings, contents: Mapping[str, Any]) -> str:
-    """Return what identifies a computation in its checkpoints: its settings and the content of what it goes on from.
+    """Return the identity of a computation in its checkpoints, from its settings and input arrays.
 
     ``contents`` has every array that results depend on: the data, the models. Names of files and folders do not count.
     """
@@ -68,9 +68,15 @@ def load_checkpoint(path: Path, identity: str) -> State | None:
     Raises a `DamagedCheckpointError` if its content is damaged, a `CheckpointError` if the file cannot be opened or
     belongs to another computation.
     """
-    file = _opened(path)
-    if file is None:
+    try:
+        writable(path)
+        file = regular_file(path)
+    except FileNotFoundError:
         return None
+    except (OSError, UnreadableError, ResultsError) as error:  # which does not mean that its content is damaged
+        reason = f"{path}: the checkpoint cannot be opened ({getattr(error, 'strerror', error)})"
+        reason = error if isinstance(error, ResultsError) else reason
+        raise CheckpointError(f"{reason}; fix that, or delete it to restart the run") from None
     try:
         with file:
             header, state = _decoded(file)
@@ -82,22 +88,6 @@ def load_checkpoint(path: Path, identity: str) -> State | None:
             f"{identity!r}, got {header.get('identity')!r}; delete it to restart the run"
         )
     return state
-
-
-def _opened(path: Path) -> BinaryIO | None:
-    """Return the open file, or None if it does not exist. A file that cannot be opened is not treated as damaged."""
-    try:
-        writable(path)
-        return regular_file(path)
-    except FileNotFoundError:
-        return None
-    except ResultsError as error:
-        raise CheckpointError(f"{error}; fix that, or delete it to restart the run") from None
-    except (OSError, UnreadableError) as error:
-        reason = getattr(error, "strerror", error)
-        raise CheckpointError(
-            f"{path}: the checkpoint cannot be opened ({reason}); fix that, or delete it to restart the run"
-        ) from None
 
 
 def _decoded(file: BinaryIO) -> tuple[dict[str, Any], State]:
@@ -197,8 +187,8 @@ class Checkpointer:
     def pieces(self, pieces: Sequence[Piece], state: Callable[[], State]) -> Iterator[Piece]:
         """Yield the pieces of a computation that are not finished yet, with a pause after each but the last.
 
-        ``state`` returns what the finished ones have given, and the positions of random streams; the number of
-        finished pieces is added to it. The pieces must not depend on when the computation was interrupted.
+        ``state`` returns the results of the finished pieces and the positions of random streams; the number of
+        finished pieces is added. The pieces must not depend on when the computation was interrupted.
         """
         for number in range(self._finished, len(pieces)):
             if number > self._finished:
@@ -219,7 +209,7 @@ class Checkpointer:
             raise StoppedError(f"stopped at {where}; {saved}", signal)
 
     def is_due(self) -> bool:
-        """Return whether it is time for the next checkpoint."""
+        """Return whether the next checkpoint is due."""
         return self.path is not None and monotonic() - self._at > self._wait
 
     def save(self, state: State) -> None:

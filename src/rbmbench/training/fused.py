@@ -56,7 +56,7 @@ def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
 class FusedIterations:
     """Fused iterations of an estimator and an update rule, see `unsupported_reason`."""
 
-    def __init__(self, rbm: RBM, estimator, update, batches: MiniBatches):
+    def __init__(self, rbm: RBM, estimator, batches: MiniBatches):
         self._rbm, self._k, self._batches = rbm, estimator.k, batches
         self._weighted = _own_name(estimator) == "pop_cd"
         self._kernels = fused_kernels(rbm.W)

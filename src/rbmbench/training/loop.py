@@ -104,22 +104,18 @@ class Loop:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
-                if (budget and self.spent.min() > budget) or self._is_past_its_best():
+                if budget and self.spent.min() > budget:
                     return
-
-    def _is_past_its_best(self) -> bool:
-        """Return whether the score of the validation rows has not risen for ``patience`` evaluations."""
-        patience = self.settings.patience
-        if not patience or self.evaluated != self.iteration:
-            return False
-        scores = self.curve.score()
-        return len(scores) - 1 - int(scores.argmax()) >= patience
+                if self.settings.patience and self.evaluated == self.iteration:
+                    scores = self.curve.score()
+                    if len(scores) - 1 - int(scores.argmax()) >= self.settings.patience:
+                        return
 
     def _train_within(self, budget: float) -> bool:
         """Make one iteration, undone for trials that it brings over the budget; return whether to evaluate the run.
 
-        What an iteration costs may be known only afterwards. Trials that have ended are computed, and undone, until
-        the last one ends.
+        The cost of an iteration may depend on its result. Trials that have ended are computed, and undone, until the
+        last one ends.
         """
         spent, earlier, stage = self._spent(), self.rbm.copy(), self._stage()
         before = np.minimum(spent, budget).mean()
@@ -168,8 +164,7 @@ class Loop:
 
     def _diagnostics(self) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics since the last evaluation, (trials,)."""
-        means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
-        return _joined(means)
+        return _joined([shard.means(self.iteration - self.evaluated) for shard in self.shards])
 
     def _spent(self) -> np.ndarray:
         iterations = self.iteration - self.evaluated
@@ -186,10 +181,9 @@ class Loop:
             self.progress(self.iteration, self.settings.iterations, *self._value)
 
     def state(self) -> State:
-        """Return the parameters, the state of the estimator, the memory of the update rule, and what is measured."""
-        rbm = self.rbm.on_host()
+        """Return the parameters, the state of the estimator, the memory of the update rule, and the measurements."""
         return {
-            "parameters": {"W": rbm.W, "b": rbm.b, "c": rbm.c},
+            "parameters": self.rbm.on_host().parameters._asdict(),
             "state": _joined([shard.state for shard in self.shards]),
             "memory": _joined([shard.memory for shard in self.shards]),
             "sums": _joined([shard.sums for shard in self.shards]),

@@ -21,7 +21,7 @@ from rbmbench.training.trainer import initial_parameters
 
 @dataclass(frozen=True)
 class Trained:
-    """What further passes go on from: a model (1, m, n), chains, velocities, and the positions of random streams."""
+    """State between passes: a model (1, m, n), chains, velocities, and the positions of random streams."""
 
     rbm: RBM
     settings: RunSettings
@@ -69,9 +69,7 @@ class Passes:
         return self._shard.rbm[0].on_host().copy()
 
     def trained(self, rbm: RBM) -> Trained:
-        """Return what further passes go on from, with one of the models (m, n) that `next` has returned."""
-        state, memory = (
-            {name: on_host(array).copy() for name, array in arrays.items()}
-            for arrays in (self._shard.state, self._shard.memory)
-        )
+        """Return the state for further passes, with one of the models (m, n) that `next` has returned."""
+        both = self._shard.state, self._shard.memory
+        state, memory = ({name: on_host(array).copy() for name, array in arrays.items()} for arrays in both)
         return Trained(rbm[None], self.settings, state, memory, self._shard.stream.number, self.passes)

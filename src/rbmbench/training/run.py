@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run leaves, after training or read from its folder: models, curve, settings, provenance."""
+"""Results of a run, after training or read from its folder: models, curve, settings, provenance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ class TrainingResult:
         return list((self.meta.get("data") or {}).get("columns", ()))
 
     def summary(self) -> dict[str, str]:
-        """Return what was trained, on what, how, and the final log-likelihood, each a line of text by its title."""
+        """Return models, data, training and final log-likelihood, each a line of text by its title."""
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
         data = self.meta.get("data") or {}
         last = self.meta["iterations"]
@@ -165,7 +165,7 @@ class TrainingResult:
 
 
 def _plots() -> ModuleType:
-    """Return the module of the plots, which is above this package and therefore found by its name."""
+    """Return the module of the plots, imported by name because it is above this package."""
     return import_module("rbmbench.reporting.plots")
 
 
@@ -201,10 +201,8 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         raise ResultsError(str(error)) from None
     sizes, expected = (len(arrays["W"]), arrays["W"].shape[-1]), (settings.trials, settings.hidden)
     if sizes != expected:
-        raise ResultsError(
-            f"{folder / MODEL}: found {sizes[0]} models of {sizes[1]} hidden units; {META} says {expected[0]} of "
-            f"{expected[1]}"
-        )
+        text = "must have {} models of {} hidden units, as in {}, got {} of {}".format(*expected, META, *sizes)
+        raise ResultsError(f"{folder / MODEL}: {text}")
     snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
     if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
         evaluation = folder / EVALUATION
@@ -212,8 +210,7 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         other = results.read_meta(evaluation)
         for key in ("settings", "data"):
             if other.get(key) != meta.get(key):
-                text = f"{key}: must be those of the run"
-                raise ResultsError(f"{Path(evaluation) / META}: {text}")
+                raise ResultsError(f"{Path(evaluation) / META}: {key}: must be those of the run")
     return TrainingResult(
         rbm=RBM(arrays["W"], arrays["b"], arrays["c"]),
         curve=results.read_table(evaluation or folder, CURVE),

@@ -24,10 +24,8 @@ from rbmbench.training.arguments import settings_from
 from rbmbench.training.evaluation import pseudo_score
 from rbmbench.training.passes import Passes
 
-PARTICLES, TEMPERATURES = 512, 1000
-"""Of the annealing that estimates log Z of models too large to enumerate."""
-REPORTED_ROWS = 200
-"""Training rows that ``verbose`` scores."""
+PARTICLES, TEMPERATURES = 512, 1000  # of the annealing that estimates log Z of models too large to enumerate
+REPORTED_ROWS = 200  # training rows that ``verbose`` scores
 
 
 class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -129,7 +127,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def __sklearn_tags__(self):
-        """Return the tags of scikit-learn: rows are whole numbers, and may be sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.categorical = True
         return tags
@@ -238,12 +235,14 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         best, best_score, since, started = None, -np.inf, 0, perf_counter()
         patience = positive_integer("n_iter_no_change", self.n_iter_no_change)
         for number in range(1, passes + 1):
-            rbm = training.next()
-            score = self._score(rbm, scored) if self.verbose or held_out is not None else None
+            rbm, score = training.next(), None
+            exact = is_enumerable(rbm.visible_units, rbm.hidden_units)
+            if self.verbose or held_out is not None:
+                mean = log_likelihood(rbm, scored, exact_log_partition(rbm)) if exact else pseudo_score(rbm, scored)
+                score = float(mean)
             if self.verbose:
-                seconds = perf_counter() - started
+                seconds, kind = perf_counter() - started, "log-likelihood" if exact else "pseudo-likelihood"
                 of_rows = "training" if held_out is None else "held-out"
-                kind = "log-likelihood" if is_enumerable(rbm.visible_units, rbm.hidden_units) else "pseudo-likelihood"
                 print(f"[RBMTransformer] pass {number}, {kind} of {of_rows} rows = {score:.4f}, time = {seconds:.2f}s")
             if held_out is None:
                 best = rbm
@@ -278,25 +277,17 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         share = self.validation_fraction
         count = round(share * len(rows)) if isinstance(share, float | np.floating) and 0 < share < 1 else 0
         if not 0 < count < len(rows):
-            raise SettingsError(
-                f"validation_fraction: must be between 0 and 1 and leave rows on both sides, got {share!r} of "
-                f"{len(rows)} rows"
-            )
+            allowed = "between 0 and 1 and leave rows on both sides"
+            raise SettingsError(f"validation_fraction: must be {allowed}, got {share!r} of {len(rows)} rows")
         order = self.random_state_.permutation(len(rows))
         return rows[order[:count]], rows.take(order[count:], axis=0)
-
-    @staticmethod
-    def _score(rbm: RBM, rows: np.ndarray) -> float:
-        if is_enumerable(rbm.visible_units, rbm.hidden_units):
-            return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
-        return float(pseudo_score(rbm, rows))
 
     def _model(self) -> RBM:
         check_is_fitted(self)
         return self.rbm_.astype(np.float64)
 
     def _of_rows(self, function, X) -> np.ndarray:
-        """Return what a function of dense rows gives for rows X, which are made dense in blocks if they are sparse."""
+        """Return a function of dense rows for rows X, which are made dense in blocks if they are sparse."""
         rows = self._states(X)
         blocks = rows.blocks() if isinstance(rows, SparseRows) else [rows]
         return np.concatenate([function(block) for block in blocks])

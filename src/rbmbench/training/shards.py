@@ -45,7 +45,7 @@ class Shard:
         self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
         self.update.check(self.estimator)
         reason = fused.unsupported_reason(self.rbm, self.estimator, self.update, self._settings.batch)
-        self._fused = None if reason else FusedIterations(self.rbm, self.estimator, self.update, self.batches)
+        self._fused = None if reason else FusedIterations(self.rbm, self.estimator, self.batches)
         self.ways[stage.estimator.name] = f"one by one: {reason}" if reason else "fused"
         if start:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
@@ -55,32 +55,29 @@ class Shard:
         """Make the iterations first to last - 1."""
         # Overflow is detected and reported with the trial, so NumPy's warnings are not needed.
         with np.errstate(all="ignore"):
-            self._advance_fused(first, last) if self._fused else self._advance_steps(first, last)
+            if self._fused:
+                not_finite = self._fused.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
+                if not_finite.any():
+                    iteration = not_finite[not_finite > 0].min()
+                    raise self._not_finite(np.argmax(not_finite == iteration), iteration)
+                return
+            checks_each = is_host_array(self.rbm.W)
+            for iteration in range(first, last):
+                batch = self.batches.at(iteration)
+                parts = self.estimator, batch, self.state, self.stream, self._stage.rate, self.memory
+                estimate = self.update.step(self.rbm, *parts)
+                self.state = estimate.state
+                for name, values in estimate.diagnostics.items():
+                    self.sums[name] = self.sums.get(name, 0.0) + values
+                # A cheap test first; sums may overflow while the parameters are finite.
+                if checks_each and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
+                    self._check_finite(iteration + 1)
+            self._check_finite(last)
 
     def means(self, iterations: int) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics over this number of iterations, (trials,)."""
         with np.errstate(all="ignore"):
             return {name: on_host(total / iterations) for name, total in self.sums.items()}
-
-    def _advance_fused(self, first: int, last: int) -> None:
-        not_finite = self._fused.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
-        if not_finite.any():
-            iteration = not_finite[not_finite > 0].min()
-            raise self._not_finite(np.argmax(not_finite == iteration), iteration)
-
-    def _advance_steps(self, first: int, last: int) -> None:
-        checks_each = is_host_array(self.rbm.W)
-        for iteration in range(first, last):
-            batch = self.batches.at(iteration)
-            parts = self.estimator, batch, self.state, self.stream, self._stage.rate, self.memory
-            estimate = self.update.step(self.rbm, *parts)
-            self.state = estimate.state
-            for name, values in estimate.diagnostics.items():
-                self.sums[name] = self.sums.get(name, 0.0) + values
-            # A cheap test first; sums may overflow while the parameters are finite.
-            if checks_each and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
-                self._check_finite(iteration + 1)
-        self._check_finite(last)
 
     def _check_finite(self, iteration: int) -> None:
         parameters = (p.reshape(len(p), -1) for p in self.rbm.parameters)

@@ -120,16 +120,7 @@ def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=
 
 
 def training_step(
-    visible,
-    hidden,
-    batch,
-    estimator,
-    options,
-    trials=1,
-    rows=10_000,
-    place=lambda array: array,
-    steps=STEPS,
-    update=None,
+    visible, hidden, batch, estimator, options, trials=1, rows=10_000, place=lambda x: x, steps=STEPS, update=None
 ) -> Callable[[], object]:
     """Return a function that makes ``steps`` training iterations of ``trials`` RBMs, without evaluation.
 

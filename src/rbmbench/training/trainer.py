@@ -57,7 +57,7 @@ def _warm_up(shard: Shard, schedule) -> None:
 def initial_parameters(data: np.ndarray, settings: RunSettings, initial: RBM | None = None) -> RBM:
     """Return the models that the trials of a run begin with, (trials, m, n), on the host.
 
-    They are drawn as the settings say, or copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
+    They are drawn by the settings, or are copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
     """
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     shape = len(trials), data.shape[1], settings.hidden
@@ -158,11 +158,8 @@ def run(
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
-    begun = (
-        {f"initial_{name}": parameter for name, parameter in initial.on_host().parameters._asdict().items()}
-        if initial
-        else {}
-    )
+    parameters = initial.on_host().parameters._asdict() if initial else {}
+    begun = {f"initial_{name}": parameter for name, parameter in parameters.items()}
     saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
@@ -253,9 +250,7 @@ def train(
         return run(data, parsed, **of_run, validation=validation, test=test)
     of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
-    held_out: dict[str, Any] = {
-        name: getattr(dataset, name) if rows is None else rows
-        for name, rows in (("validation", validation), ("test", test))
-    }
-    result = run(dataset.train, parsed, **of_run, **held_out)
+    of_run["validation"] = dataset.validation if validation is None else validation
+    of_run["test"] = dataset.test if test is None else test
+    result = run(dataset.train, parsed, **of_run)
     return replace(result, meta=result.meta | {"data": dataset.provenance})

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rbmbench.estimators import NOTHING
+from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
@@ -20,14 +20,6 @@ def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> N
     kernels = kernels_for(rbm.W)
     for parameter, up, down in zip(rbm.parameters, positive.sums, negative.sums, strict=True):
         kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
-
-
-def products_of_inner_steps(estimator, inner_steps: int, first: float) -> float:
-    """Return the products of an iteration whose first inner step makes ``first``.
-
-    The others make negative phases, from the ends of the one before if the estimator continues there.
-    """
-    return first + (inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))
 
 
 class UpdateRule:
@@ -67,3 +59,18 @@ class UpdateRule:
         learning rate.
         """
         raise NotImplementedError
+
+
+class InnerSteps(UpdateRule):
+    """Base of rules that make ``inner_steps`` steps in an iteration, each with a negative phase of its own."""
+
+    inner_steps: int
+
+    def check(self, estimator) -> None:
+        """Raise a `SettingsError` if the estimator does not support inner steps."""
+        check_continues(estimator, type(self).__module__.rpartition(".")[2])
+
+    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING) -> float:
+        """Return those of all inner steps: later ones start from ends of chains if the estimator continues there."""
+        first = estimator.products(batch, visible_units, hidden_units, diagnostics)
+        return first + (self.inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))

@@ -29,11 +29,9 @@ class Centered(UpdateRule):
         self.sliding = number_within("sliding", sliding, 1)
 
     def start(self, rbm, data):
-        """Return the initial offsets."""
         return first_offsets(rbm, data)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         offsets = Offsets.of(memory)

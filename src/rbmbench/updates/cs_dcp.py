@@ -13,15 +13,14 @@ Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import products_of_inner_steps
+from rbmbench.updates._base import InnerSteps
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
 
 
 @REGISTRY.register
-class CSDCP(Centered):
+class CSDCP(InnerSteps, Centered):
     """CS-DCP; ``inner_steps`` is d, the option ``k`` of the estimator K', ``sliding`` nu of both layers.
 
     Parameters are those of the ordinary RBM, diagnostics those of the last inner step.
@@ -31,17 +30,7 @@ class CSDCP(Centered):
         super().__init__(sliding)
         self.inner_steps = positive_integer("inner_steps", inner_steps)
 
-    def check(self, estimator):
-        """Raise a `SettingsError` if the estimator does not support inner steps."""
-        check_continues(estimator, "cs_dcp")
-
-    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return those of all inner steps, see `products_of_inner_steps`."""
-        first = estimator.products(batch, visible_units, hidden_units, diagnostics)
-        return products_of_inner_steps(estimator, self.inner_steps, first)
-
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         offsets = Offsets.of(memory)

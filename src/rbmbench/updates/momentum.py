@@ -26,11 +26,9 @@ class Momentum(UpdateRule):
         self.momentum = number_below_one("momentum", momentum)
 
     def start(self, rbm, data):
-        """Return velocities of zero."""
         return {f"velocity_{name}": np.zeros_like(parameter) for name, parameter in rbm.parameters._asdict().items()}
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         velocity = unchecked_rbm(*(memory[f"velocity_{name}"] for name in ("W", "b", "c")))
         for entry in velocity.parameters:

@@ -13,29 +13,18 @@ Source: Upadhya, Sastry 2017, algorithm 3.
 """
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import UpdateRule, ascend, products_of_inner_steps
+from rbmbench.updates._base import InnerSteps, ascend
 
 
 @REGISTRY.register
-class SDCP(UpdateRule):
+class SDCP(InnerSteps):
     """S-DCP; ``inner_steps`` is d, the option ``k`` of the estimator K'. Diagnostics are of the last inner step."""
 
     def __init__(self, inner_steps: int = 6):
         self.inner_steps = positive_integer("inner_steps", inner_steps)
 
-    def check(self, estimator):
-        """Raise a `SettingsError` if the estimator does not support inner steps."""
-        check_continues(estimator, "sdcp")
-
-    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return those of all inner steps, see `products_of_inner_steps`."""
-        first = estimator.products(batch, visible_units, hidden_units, diagnostics)
-        return products_of_inner_steps(estimator, self.inner_steps, first)
-
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         ascend(rbm, positive, negative, rate)

@@ -15,7 +15,6 @@ class SGD(UpdateRule):
     fused = "sgd"
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         ascend(rbm, *estimator.phase_sums(estimate), rate)
         return estimate

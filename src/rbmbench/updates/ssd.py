@@ -68,14 +68,12 @@ class SSD(UpdateRule):
         return super().products(estimator, batch, visible_units, hidden_units, diagnostics) + decomposed
 
     def cost(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the operations of the estimate, and of the decomposition."""
         counts = super().cost(estimator, batch, visible_units, hidden_units, diagnostics)
         m, n = visible_units, hidden_units
         counts[dense_product(m, n)] += (20 if min(m, n) > LARGEST_ENUMERABLE_LAYER else 60) * m * n * min(m, n)
         return counts
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         gradient = estimator.gradient(estimate)
         np.add(rbm.W, spectral_step(gradient.W, rate), out=rbm.W)

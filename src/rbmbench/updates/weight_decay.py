@@ -16,7 +16,6 @@ class WeightDecay(SGD):
         self.decay = number_below_one("decay", decay)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Make one iteration, see `UpdateRule.step`."""
         decayed = rbm.W * rbm.W.dtype.type(rate * self.decay)
         estimate = super().step(rbm, estimator, batch, state, stream, rate, memory)
         np.subtract(rbm.W, decayed, out=rbm.W)

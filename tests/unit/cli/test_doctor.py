@@ -66,9 +66,8 @@ def test_this_machine_and_its_software(capsys, no_cupy):
     found = {line["what"]: line for lines in sections.values() for line in lines}
     assert found["numpy"]["found"] == np.__version__
     assert found["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
-    assert 0 < found["cores"]["values"]["usable"] <= os.cpu_count()
-    memory = found["memory"]["values"]
-    assert 0 < memory["available_bytes"] <= memory["total_bytes"]
+    assert re.fullmatch(rf"[1-9]\d* usable of {os.cpu_count()}", found["cores"]["found"])
+    assert re.fullmatch(r"[\d.]+ GB free of [\d.]+ GB", found["memory"]["found"])
     assert "CuPy is not installed" in found["GPU"]["found"]
     assert "is not installed" in found["auto, tiny model (16x16, 25 trials)"]["found"]
 
@@ -115,7 +114,7 @@ def test_a_password_is_not_shown(monkeypatch):
     monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "https://someone:secret@mirror.example/sets")
     found = by_name(doctor.environment())
     assert found["RBMBENCH_DATA_MIRROR"].result == "https://mirror.example/sets"
-    assert not any("secret" in finding.result for finding in doctor.data_sets(None, None, online=False))
+    assert not any("secret" in finding.result for finding in doctor.data_sets(None, None))
 
 
 def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
@@ -132,12 +131,10 @@ class Runtime:
     """What CuPy tells of two devices."""
 
     getDeviceCount = staticmethod(lambda: 2)
-    driverGetVersion = staticmethod(lambda: 13020)
-    runtimeGetVersion = staticmethod(lambda: 12090)
 
     @staticmethod
     def getDeviceProperties(number):
-        return {"name": b"Device %d" % number, "totalGlobalMem": 3 * 2**30, "major": 9, "minor": number}
+        return {"name": b"Device %d" % number, "totalGlobalMem": 3 * 2**30}
 
 
 @pytest.fixture
@@ -150,9 +147,7 @@ def gpu(monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_devices_are_described():
-    found = by_name(doctor.gpus())
-    assert found["GPU 1"].result == "Device 1, 3.0 GB, compute capability 9.1"
-    assert found["CUDA"].result == "13.2 of the driver, 12.9 of CuPy"
+    assert by_name(doctor.gpus())["GPU 1"].result == "Device 1, 3.0 GB"
 
 
 @pytest.mark.usefixtures("gpu")
@@ -228,10 +223,10 @@ def of_file(findings) -> Finding:
 @pytest.mark.parametrize("name", ["rows.txt", "rows.zip"])
 def test_files_are_found_in_mirror_and_cache(tmp_path, name):
     mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
-    found = list(doctor.data_sets(mirror, cache, online=False))
+    found = list(doctor.data_sets(mirror, cache))
     assert of_file(found).what == f"made: {name}"
     assert (of_file(found).state, of_file(found).result) == (OK, "mirror, 0.0 MB")
-    found = list(doctor.data_sets(None, cache, online=False))
+    found = list(doctor.data_sets(None, cache))
     assert (of_file(found).state, of_file(found).result) == (OK, "cache, 0.0 MB")
     assert not any(finding.state == WARNING for finding in found)
 
@@ -239,35 +234,18 @@ def test_files_are_found_in_mirror_and_cache(tmp_path, name):
 @pytest.mark.usefixtures("declared")
 def test_wrong_copies_are_named(tmp_path):
     wrong = put(tmp_path / "a", b"x" * len(CONTENT))
-    found = of_file(doctor.data_sets(wrong, None, online=False))
+    found = of_file(doctor.data_sets(wrong, None))
     assert (found.state, "wrong checksum" in found.result) == (FAILED, True)
     # What is kept of an earlier download is downloaded again.
-    found = of_file(doctor.data_sets(None, wrong, online=False))
+    found = of_file(doctor.data_sets(None, wrong))
     assert (found.state, "wrong checksum" in found.result) == (WARNING, True)
 
 
 @pytest.mark.usefixtures("declared")
-def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
-    import requests
-
-    asked = []
-
-    def head(address, **_):
-        asked.append(address)
-        if "two" not in answering:
-            raise requests.ConnectionError
-        return SimpleNamespace(status_code=200 if "two" in address else 404)
-
-    monkeypatch.setattr(requests, "head", head)
-    answering = "two"
-    found = list(doctor.data_sets(None, None, online=False))
-    assert (of_file(found).result, found[-1].state, asked) == ("would be downloaded, 0.0 MB", WARNING, [])
-    found = list(doctor.data_sets(None, None, online=True))
-    assert not any(finding.state == WARNING for finding in found)
-    assert asked == ["http://one.example/rows.txt", "http://two.example/rows.txt"]
-    answering = "none"
-    found = list(doctor.data_sets(None, None, online=True))
-    assert (found[-1].state, "no address answers" in found[-1].result) == (WARNING, True)
+def test_a_download_is_a_warning():
+    findings = list(doctor.data_sets(None, None))
+    assert of_file(findings).result == "would be downloaded, 0.0 MB"
+    assert (findings[-1].state, findings[-1].result) == (WARNING, "1 files, 0.0 MB or more, need a network")
 
 
 def test_files_stand_in_for_files_that_are_declared():

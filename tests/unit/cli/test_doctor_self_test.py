@@ -97,4 +97,3 @@ def test_the_command_fails_where_the_self_test_does(capsys, monkeypatch, tmp_pat
 def test_a_value_that_is_no_number_fails(monkeypatch):
     monkeypatch.setattr(numba_kernels, "hidden_log_weights", lambda W, *_: np.full(2 ** W.shape[1], np.nan))
     assert FAILED in states().values()
-    json.dumps([finding.values for finding in examined("Self-test", self_test)], allow_nan=False)

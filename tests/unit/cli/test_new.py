@@ -75,7 +75,7 @@ def test_a_paper_works_with_its_claims_and_its_test(capsys):
 def test_nothing_is_overwritten(there, capsys, tmp_path):
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / there).write_text("kept")
-    assert refused(capsys, "estimator", "my_own").startswith(f"plugins/{there}: is there already; allowed: ")
+    assert refused(capsys, "estimator", "my_own").startswith(f"plugins/{there}: exists already; choose ")
     assert [file.name for file in (tmp_path / "plugins").iterdir()] == [there]
     assert (tmp_path / "plugins" / there).read_text() == "kept"
 

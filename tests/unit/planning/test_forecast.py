@@ -429,15 +429,15 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
 
 
 def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
-    run, estimate = (jobs.Job(name, None, False, needs) for name, needs in (("run", ()), ("estimate", ("run",))))
-    others = [jobs.Job(str(number), None, False) for number in range(3)]
+    run, estimate = (jobs.CountedJob(name, None, False, needs) for name, needs in (("run", ()), ("estimate", ("run",))))
+    others = [jobs.CountedJob(str(number), None, False) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
     assert jobs.makespan([run, estimate, *others], seconds, 1) == 18
     assert jobs.makespan([run, estimate, *others], seconds, 2) == 9  # 5 + 4 and 3 + 3 + 3
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
     assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
-    divided = jobs.Job("run", None, False, (), {"0-3": 0.6, "3-2": 0.4})
+    divided = jobs.CountedJob("run", None, False, (), {"0-3": 0.6, "3-2": 0.4})
     assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
 
 
@@ -499,7 +499,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
     assert all(len(note.splitlines()) == 1 for note in notes)
     for name, reason in {
         "cut/meta.json": "damaged or cut short",
-        "a_list/meta.json": "holds a list",
+        "a_list/meta.json": "must be a mapping, got a list",
         "lacking/meta.json": "'trials' is missing",
         "negative/meta.json": "must be above 0",
         "popcd_fig1.json: odd": "skipped",

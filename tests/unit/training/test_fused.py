@@ -209,7 +209,7 @@ def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, pa
             getattr(rbm, part)[1].flat[-1] = np.nan
         rbm = rbm.like(DeviceArray(np.empty(0)))
         batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
-        iterations = fused.FusedIterations(rbm, estimators.create("cd"), updates.create("sgd"), batches)
+        iterations = fused.FusedIterations(rbm, estimators.create("cd"), batches)
         found = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
         assert found == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
         ends.append(rbm.on_host())
@@ -289,5 +289,5 @@ def test_the_draws_taken_are_those_of_the_ordinary_iterations(device):
         state = estimator.start(rbm, DeviceArray(DATA), 37, Stream(1, [0, 1]))
         for iteration in range(3):
             update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1, {})
-        fused.FusedIterations(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1, {})
+        fused.FusedIterations(rbm, estimator, batches).advance(0, 3, state, streams[1], 0.1, {})
         assert streams[0].number == streams[1].number

@@ -27,7 +27,7 @@ TEMPLATES = {
 }
 """Templates by the files that are made of them, below the folder."""
 RUN_PART = """
-Its test, and what it is called with:
+Its test, and its name and options:
   python -m pytest {folder}/test_{name}.py
   rbmbench list {what}s --plugin {folder}/{name}.py
 Its curves beside those of a paper, in a folder with the workflow; then open results/{name}/report/index.html:
@@ -58,7 +58,7 @@ def new(arguments: Namespace) -> None:
         contents[folder / file.format(name=name)] = text
     for file in contents:
         if file.exists():
-            raise SettingsError(f"{file}: is there already; allowed: another name, or --folder")
+            raise SettingsError(f"{file}: exists already; choose another name, or --folder")
     for file, text in contents.items():
         with replaced(file) as temporary:
             temporary.write_text(text, encoding="utf-8")

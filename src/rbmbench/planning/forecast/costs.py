@@ -60,7 +60,10 @@ def fitted_model(
     used = [record for record in records if record.machine == machine]
     words = [f"{len(used)} recorded jobs of this machine"] * bool(used)
     if calibrate and sum(sum(record.seconds.values()) for record in used) < LITTLE_SECONDS:
-        used, words = used + calibrate(), [*words, f"a short timing of this machine, {doing()}"]
+        cores = usable_cores()
+        load = f"with a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "under an unknown load"
+        timing = f"a short timing of this machine, {load} on {cores} core{'s' * (cores > 1)}"
+        used, words = used + calibrate(), [*words, timing]
     if not used and records:
         used, words = list(records), [f"{len(records)} recorded jobs of other machines"]
     observations = []
@@ -76,13 +79,6 @@ def fitted_model(
         clock=float(np.median(clocks)) if clocks else float("nan"),
         met=stopping_times(records),
     )
-
-
-def doing() -> str:
-    """Return in words how busy the machine is."""
-    cores = usable_cores()
-    load = f"with a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "under an unknown load"
-    return f"{load} on {cores} core{'s' * (cores > 1)}"
 
 
 def fit_costs(observations: Iterable[tuple[Counts, float, float]], prior: Costs) -> Costs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
+"""Time and memory of the jobs of a plan on a machine, and their requests to a scheduler."""
 
 import math
 from collections import Counter
@@ -28,7 +28,7 @@ MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
 
 
 @dataclass(frozen=True)
-class Job:
+class CountedJob:
     """A job of a plan, whether its files exist, the ids of the jobs that it needs, and shares of its blocks by id."""
 
     id: str
@@ -54,7 +54,7 @@ class Request(NamedTuple):
         return attempt * self.megabytes
 
 
-def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -> dict[str, Job]:
+def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -> dict[str, CountedJob]:
     """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist.
 
     ``met`` has the stopping times of coupled chains in training, where known. With ``pilot``, short computations are
@@ -67,12 +67,12 @@ def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -
         sizes = plan.sizes(job, {} if steps is None else {STOPPING_TIME: steps})
         work = of_name(job.kind).work(job.settings, sizes, pilot and not done)
         shares = {block.id: block.share for block in blocks_of(plan, job)}
-        counted[job.id] = Job(job.id, work, done, plan.before(job), shares)
+        counted[job.id] = CountedJob(job.id, work, done, plan.before(job), shares)
     return counted
 
 
 def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
-    """Return what is left to compute for a plan, if ``cores`` jobs run at a time, each on one otherwise idle core.
+    """Return the remaining jobs, time and memory of a plan, ``cores`` jobs at a time, each on an idle core.
 
     One row per figure or table: its key; number of its jobs, and of those that are done; processor and wall seconds
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; basis of the forecast (see
@@ -92,7 +92,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["result", "jobs", "done", *times, "cores", "memory_mb", "basis"])
 
 
-def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, float]:
+def paths(jobs: Mapping[str, CountedJob], seconds: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds from the start of each job to the end of the last one that needs it, on any number of cores.
 
     Jobs of the larger path are to start first.
@@ -104,7 +104,7 @@ def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, fl
     return lengths
 
 
-def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> float:
+def makespan(jobs: Iterable[CountedJob], seconds: Mapping[str, float], cores: int) -> float:
     """Return the wall time of jobs on some cores, if of those that can start that of the largest path does."""
     jobs = {job.id: job for job in jobs}
     path, after, now, running = paths(jobs, seconds), _after(jobs), 0.0, []
@@ -130,7 +130,7 @@ def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> f
     return now
 
 
-def _after(jobs: Mapping[str, Job]) -> dict[str, list[str]]:
+def _after(jobs: Mapping[str, CountedJob]) -> dict[str, list[str]]:
     after: dict[str, list[str]] = {name: [] for name in jobs}
     for job in jobs.values():
         for needed in job.needs:
@@ -146,7 +146,7 @@ def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, f
     return {number: makespan(left, seconds, number) for number in cores}
 
 
-def priorities(jobs: Mapping[str, Job]) -> dict[str, float]:
+def priorities(jobs: Mapping[str, CountedJob]) -> dict[str, float]:
     """Return the `paths` of the jobs of a plan from default costs, scaled to less than 1."""
     lengths = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
     longest = max(lengths.values(), default=0.0)

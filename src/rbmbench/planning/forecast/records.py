@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded jobs: what each was, and the time and memory it took; read from ``meta.json``, or timed now."""
+"""Recorded jobs: work, time and memory of each; read from ``meta.json``, or timed now."""
 
 import math
 from collections import defaultdict
@@ -84,7 +84,7 @@ def records_of(meta: Mapping[str, Any]) -> list[Record]:
     Errors are of several types, see `read_records`.
     """
     if not isinstance(meta, Mapping):
-        raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
+        raise TypeError(f"must be a mapping, got a {type(meta).__name__}")
     kind, settings = kind_of_meta({key: value for key, value in meta.items() if key != "evaluation"})
     wall = meta["wall"]
     # Results of early versions had dense products alone; random models have no data, and no record of their steps.

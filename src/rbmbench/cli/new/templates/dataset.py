@@ -3,7 +3,7 @@
 All 2^half rows (x_1, ..., x_half, x_half, ..., x_1) once, so that the largest mean log-likelihood is -half log 2, nats
 per row.
 
-Source: say where the data are from, and under which licence.
+Source: origin of the data, and their licence.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@
 where v_j^(i) is the state after i steps of the Gibbs chain from row j of the mini-batch. With fading 0 it is CD-k, with
 fading 1 the plain mean over the steps.
 
-Source: say where the formula is from.
+Source: paper and equation of the formula.
 Shapes: chains (replicas, N, m) and (replicas, N, n); rows of the negative phase (replicas, k N, m).
 """
 
@@ -22,7 +22,7 @@ from rbmbench.model.gibbs import Population, hidden_mean, sample_hidden, sample_
 class PartName(Estimator):
     """CD-k with ``k`` Gibbs steps, of which step i has a weight proportional to ``fading`` to the power k - i."""
 
-    # The arguments of __init__ are the options. What is refused here is refused before anything is computed.
+    # The arguments of __init__ are the options; their values are checked here, before anything is computed.
     def __init__(self, k: int = 3, fading: float = 0.5):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -1,4 +1,4 @@
-"""part_name: what its rows must be."""
+"""part_name: properties of its rows."""
 
 from pathlib import Path
 

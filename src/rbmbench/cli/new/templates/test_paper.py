@@ -1,4 +1,4 @@
-"""The files of the paper part_name are allowed, and ask for what they should."""
+"""The files of the paper part_name: settings, claims and scale are valid and fit together."""
 
 from pathlib import Path
 
