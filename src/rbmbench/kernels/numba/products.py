@@ -102,36 +102,36 @@ def _multiply(states, across, matrix, transposed, out):
 
 
 @compiled()
-def multiply_rows(way, states, matrix, out):
-    """Write the product of rows of one replica, within compiled code."""
-    rows, units = states.shape
-    if not takes_tables(way, rows, units, matrix.shape[1]):
-        np.dot(states, matrix, out)
-        return
-    words = np.empty((words_of(units), rows), np.uint64)
-    pack_rows(states, words)
-    _multiply_words(words, units, matrix, False, out)
-
-
-@compiled()
-def multiply_across(way, states, matrix, out):
-    """Write the product of the transpose of states (units, rows) with a matrix, within compiled code."""
-    units, rows = states.shape
-    if not takes_tables(way, rows, units, matrix.shape[1]):
+def multiply_within(way, states, across, matrix, out):
+    """Write the product of states (rows, units), or (units, rows) ``across``, of one replica, within compiled code."""
+    rows, units = len(out), len(matrix)
+    if takes_tables(way, rows, units, out.shape[1]):
+        words = np.empty((words_of(units), rows), np.uint64)
+        if across:
+            pack_columns(states, words)
+        else:
+            pack_rows(states, words)
+        _multiply_words(words, units, matrix, np.bool_(False), out)
+    elif across:
         np.dot(states.T, matrix, out)
-        return
-    words = np.empty((words_of(units), rows), np.uint64)
-    pack_columns(states, words)
-    _multiply_words(words, units, matrix, False, out)
+    else:
+        np.dot(states, matrix, out)
 
 
 def multiply_binary(states, matrix, out):
     if not ways.takes_tables(ways.number(), *states.shape[1:], matrix.shape[2]):
         np.matmul(states, matrix, out=out)
         return
-    done = _multiply(*rows_first(states), *rows_first(matrix), out)
+    rows, across = rows_first(states)
+    rows = rows.view()
+    rows.flags.writeable = False  # whether an array can be written is part of its type, for which Numba compiles anew
+    done = _multiply(rows, across, *_operand(matrix), out)
     for r in np.flatnonzero(~done):
         np.matmul(states[r], matrix[r], out=out[r])
+
+
+def _operand(matrix):
+    return rows_first(matrix if matrix.flags.writeable else matrix.copy())
 
 
 def packed_rows(states):
@@ -145,7 +145,7 @@ def packed_rows(states):
 def multiply_packed(packed, matrix, out):
     rows, units = packed.states.shape
     if ways.takes_tables(ways.number(), rows, units, matrix.shape[1]):
-        _multiply_words(packed.words, units, *rows_first(matrix), out)
+        _multiply_words(packed.words, units, *_operand(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
 
