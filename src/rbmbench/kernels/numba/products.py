@@ -90,15 +90,18 @@ def _multiply_words(words, units, matrix, transposed, out):
 
 
 @compiled()
-def _multiply(states, across, matrix, transposed, out):
-    """Write the products of replicas by tables; return which replicas are done, those with states 0 and 1 alone."""
-    units, done = states.shape[1 if across else 2], np.empty(len(out), np.bool_)
+def _multiply(states, across, matrix, transposed, out, done):
+    """Write the products of replicas by tables, and which are done, those with states 0 and 1; return whether all are.
+
+    An array that is returned costs 5 microseconds, in which Numba reads its type from a pickle.
+    """
+    units = states.shape[1 if across else 2]
     words = np.empty((words_of(units), out.shape[1]), np.uint64)
     for r in range(len(out)):
         done[r] = pack_columns(states[r], words) if across else pack_rows(states[r], words)
         if done[r]:
             _multiply_words(words, units, matrix[r], transposed, out[r])
-    return done
+    return done.all()
 
 
 @compiled()
@@ -125,9 +128,10 @@ def multiply_binary(states, matrix, out):
     rows, across = rows_first(states)
     rows = rows.view()
     rows.flags.writeable = False  # whether an array can be written is part of its type, for which Numba compiles anew
-    done = _multiply(rows, across, *_operand(matrix), out)
-    for r in np.flatnonzero(~done):
-        np.matmul(states[r], matrix[r], out=out[r])
+    done = np.empty(len(out), np.bool_)
+    if not _multiply(rows, across, *_operand(matrix), out, done):
+        for r in np.flatnonzero(~done):
+            np.matmul(states[r], matrix[r], out=out[r])
 
 
 def _operand(matrix):
