@@ -33,6 +33,7 @@ def write(lines: list[dict], folder: Path) -> None:
 
     left_out = [f"Not installed: {peer}" for peer in peers.missing()] + [gpu.why_none()]
     meta = provenance.collect() | {"threads": 1, "precision": "float32", "left_out": [why for why in left_out if why]}
+    meta["versions"] |= peers.versions()
     table = pd.DataFrame(lines)
     with replaced(folder / "steps.csv") as temporary:
         table.to_csv(temporary, index=False)

@@ -3,12 +3,13 @@
 
 import warnings
 from collections.abc import Callable
+from importlib import metadata
 
 import numpy as np
 
 from rbmbench.training.timing import made_data
 
-__all__ = ["cd_steps", "missing", "pcd_steps"]
+__all__ = ["cd_steps", "missing", "pcd_steps", "versions"]
 
 NUMPY, TORCH = "NumPy loop", "PyTorch loop"
 SCIKIT_LEARN, RBMS = "scikit-learn BernoulliRBM", "rbms (PyTorch)"
@@ -21,6 +22,12 @@ def missing() -> list[str]:
     """
     peers = {TORCH: _torch, SCIKIT_LEARN: _scikit_learn_parts, RBMS: _rbms_parts}
     return [peer for peer, parts in peers.items() if not _found(parts)]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages of peers that are installed, beside those of `provenance`."""
+    installed = {package.name: package.version for package in metadata.distributions()}
+    return {name: installed[name] for name in ("torch", "rbms") if name in installed}
 
 
 def _found(parts: Callable[[], object]) -> bool:

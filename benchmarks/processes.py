@@ -48,7 +48,7 @@ def start_up(clock: Clock) -> list[dict]:
         "import numpy as np, rbmbench; rbmbench.train(np.eye(16, dtype=np.uint8), hidden=16, batch=16, iterations=1,"
         " trials=25)"
     )
-    bare, shown, first = clock.best(
+    bare, shown, first = Clock(clock.most_rounds).best(  # processor time would be that of this process
         lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
         lambda: subprocess.run(help_command, check=True, stdout=subprocess.DEVNULL),
         lambda: subprocess.run([sys.executable, "-c", code], check=True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the answers that the kept verdicts give into README.md and docs/papers.md: ``python docs/answers.py``.
+"""Write the answers that the kept verdicts give, and the kept times of steps, into pages: ``python docs/answers.py``.
 
 They stand between ``<!-- answers: WHAT [PAPER] -->`` and ``<!-- end -->``.
 """
@@ -10,12 +10,14 @@ from pathlib import Path
 
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
+from rbmbench.io.results import read_json
 from rbmbench.planning.specs import number_of
+from rbmbench.reporting import speed
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.findings import answers
 from rbmbench.reporting.claims.verdict import read_verdicts
 
-KEPT = "results/reference/paper"
+KEPT, TIMES = "results/reference/paper", "results/reference/benchmarks"
 PAPERS = {
     "popcd": "Krause, Fischer, Igel (2018)",
     "ucd": "Qiu, Zhang, Wang (2020)",
@@ -23,7 +25,7 @@ PAPERS = {
     "rates_fpcd": "Breuleux, Bengio, Vincent (2011)",
     "sdcp": "Upadhya, Sastry (2017)",
 }
-PAGES = ("README.md", "docs/papers.md")
+PAGES = ("README.md", "docs/papers.md", "docs/speed.md")
 BLOCK = re.compile(r"(<!-- answers: (\w+) ?(\w*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -36,6 +38,7 @@ def written(text: str, root: Path) -> str:
     }
     kinds = {"summary": lambda _: _summary(findings), "headlines": lambda key: _table(findings[key], root)}
     kinds["reasons"] = lambda key: _reasons(findings[key])
+    kinds["steps"] = lambda _: _steps(root / TIMES)
     return BLOCK.sub(lambda match: f"{match[1]}{kinds[match[2]](match[3])}{match[4]}", text)
 
 
@@ -75,6 +78,17 @@ def _reasons(findings: list) -> str:
     ]
     rest = " ".join(finding.text for finding in findings if finding.answer == "not run" and not finding.headline)
     return "\n".join([*lines, *([f"- Not run: {rest}"] if rest else [])]) + "\n"
+
+
+def _steps(folder: Path) -> str:
+    """Return the kept times of steps beside those of their dense products and of other programs."""
+    lines = ["| step | ms | dense, ms | step / dense | other programs / step |", "|---|---|---|---|---|"]
+    for step, bars in speed.step_bars(speed.read_steps(folder / "steps.csv")).groupby("step", sort=False):
+        of_kind = {kind: bars[bars["kind"] == kind] for kind in (speed.FLOOR, speed.OURS, speed.PEER)}
+        dense, ours = (of_kind[kind]["milliseconds"].iloc[0] for kind in (speed.FLOOR, speed.OURS))
+        peers = (f"{peer} {t / ours:.1f}" for _, _, peer, t, _ in of_kind[speed.PEER].itertuples(index=False))
+        lines.append(f"| {step} | {ours:.3g} | {dense:.3g} | {ours / dense:.2f} | {'; '.join(peers)} |")
+    return "\n".join([*lines, "", f"{speed.conditions(read_json(folder / 'steps.meta.json'))}."]) + "\n"
 
 
 if __name__ == "__main__":

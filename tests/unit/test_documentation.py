@@ -41,7 +41,7 @@ def test_every_public_package_is_in_the_table_of_the_library(repository):
     assert set(rows) == packages
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/papers.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/papers.md", "docs/speed.md"])
 def test_answers_in_the_pages_are_those_of_the_kept_verdicts(repository, page):
     """`python docs/answers.py` writes them."""
     text = (repository / page).read_text("utf-8")

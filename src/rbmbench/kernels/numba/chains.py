@@ -318,14 +318,14 @@ def _write_rows(words, out):
 
 
 @compiled()
-def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out):
+def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out, done):
     """Make half steps of the chains of replicas, the first to the visible layer; write the last states.
 
-    Return which replicas are done: those whose steps are narrow enough.
+    Write which replicas are done: those whose steps are narrow enough.
     """
     replicas, rows, n = hidden.shape
     m = W.shape[1]
-    room, done = _room(memory[0]), np.zeros(replicas, np.bool_)
+    room = _room(memory[0])
     visible_words, hidden_words = np.empty((words_of(m), rows), np.uint64), np.empty((words_of(n), rows), np.uint64)
     for r in range(replicas):
         W_transposed = transposed_copy(W[r])
@@ -346,7 +346,6 @@ def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out
                 _sample_rows(states, of_tile, rounded, matrix, transposed, bias, key, room, sampled)
         if done[r]:
             _write_rows(visible_words if half_steps % 2 else hidden_words, out[r])
-    return done
 
 
 def memory_sizes(rows: int, m: int, n: int) -> tuple[int, int, int]:
@@ -366,4 +365,6 @@ def takes(rows: int, half_steps: int, W) -> bool:
 
 def run(W, b, c, draw, half_steps, memory, hidden, out):
     """Make half steps from hidden states, and write the last states to ``out``; return which replicas are done."""
-    return _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, hidden, out)
+    done = np.empty(len(W), np.bool_)
+    _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, hidden, out, done)
+    return done

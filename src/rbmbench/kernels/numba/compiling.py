@@ -51,9 +51,11 @@ def compiled(fastmath=False, error_model="python", inline="never", allocates=Tru
     coupled chains with 16 units. Nor can such a kernel assign one slice to another, which would make room for a copy.
 
     A kernel is compiled once more for a literal argument, and all that it calls is optimised again in each caller: the
-    kernels count from ``np.int64(0)``, and a compiled loop that only calls one kernel is not worth its seconds.
+    kernels count from ``np.int64(0)`` and pass ``np.bool_(False)``, and a compiled loop that only calls one kernel is
+    not worth its seconds.
     """
     cache = CACHE_FOLDER is not None
     return numba.njit(
-        cache=cache, nogil=True, fastmath=fastmath, error_model=error_model, inline=inline, _nrt=allocates
-    )
+        cache=cache, nogil=True, fastmath=fastmath, error_model=error_model, inline=inline, _nrt=allocates,
+        no_cfunc_wrapper=True,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
-from rbmbench.kernels.numba.products import add_one, multiply_rows, takes_tables
+from rbmbench.kernels.numba.products import add_one, multiply_within, takes_tables
 
 FEW_ROWS = 8  # copying the matrix costs BLAS about as much as this many rows
 FEW_DIFFERENCES = 0.2  # share of the units above which BLAS is faster
@@ -64,11 +64,11 @@ def _few_differ(states, neighbours, few):
 @compiled()
 def _multiply(way, states, matrix, zero, unit, sign, out):
     if states.shape[0] > FEW_ROWS:
-        multiply_rows(way, states, matrix, out)
-        return
-    for row in range(states.shape[0]):
-        out[row, :] = 0
-        _add_differing_rows(zero, states[row], matrix, unit, sign, out[row])
+        multiply_within(way, states, np.bool_(False), matrix, out)
+    else:
+        for row in range(states.shape[0]):
+            out[row, :] = 0
+            _add_differing_rows(zero, states[row], matrix, unit, sign, out[row])
 
 
 @compiled()

@@ -14,7 +14,7 @@ from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.coupling import copy_row, couple_in_room, make_room, mean_of_some_rows, sample_in_room
 from rbmbench.kernels.numba.differences import multiply_some_neighbours, multiply_some_states
-from rbmbench.kernels.numba.products import multiply_across
+from rbmbench.kernels.numba.products import multiply_within
 
 GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 # The draws of a step: hidden states of either chain, and the visible states of both.
@@ -26,7 +26,7 @@ def _flush(way, sums, r):
     """Add the product of the kept rows of a replica to its sums."""
     visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
     product = np.empty_like(sums.W[r])
-    multiply_across(way, visible, hidden, product)
+    multiply_within(way, visible, np.bool_(True), hidden, product)
     sums.W[r] += product
     for row in range(sums.kept[r]):
         for j in range(hidden.shape[1]):

@@ -90,48 +90,52 @@ def _multiply_words(words, units, matrix, transposed, out):
 
 
 @compiled()
-def _multiply(states, across, matrix, transposed, out):
-    """Write the products of replicas by tables; return which replicas are done, those with states 0 and 1 alone."""
-    units, done = states.shape[1 if across else 2], np.empty(len(out), np.bool_)
+def _multiply(states, across, matrix, transposed, out, done):
+    """Write the products of replicas by tables, and which are done, those with states 0 and 1; return whether all are.
+
+    An array that is returned costs 5 microseconds, in which Numba reads its type from a pickle.
+    """
+    units = states.shape[1 if across else 2]
     words = np.empty((words_of(units), out.shape[1]), np.uint64)
     for r in range(len(out)):
         done[r] = pack_columns(states[r], words) if across else pack_rows(states[r], words)
         if done[r]:
             _multiply_words(words, units, matrix[r], transposed, out[r])
-    return done
+    return done.all()
 
 
 @compiled()
-def multiply_rows(way, states, matrix, out):
-    """Write the product of rows of one replica, within compiled code."""
-    rows, units = states.shape
-    if not takes_tables(way, rows, units, matrix.shape[1]):
-        np.dot(states, matrix, out)
-        return
-    words = np.empty((words_of(units), rows), np.uint64)
-    pack_rows(states, words)
-    _multiply_words(words, units, matrix, False, out)
-
-
-@compiled()
-def multiply_across(way, states, matrix, out):
-    """Write the product of the transpose of states (units, rows) with a matrix, within compiled code."""
-    units, rows = states.shape
-    if not takes_tables(way, rows, units, matrix.shape[1]):
+def multiply_within(way, states, across, matrix, out):
+    """Write the product of states (rows, units), or (units, rows) ``across``, of one replica, within compiled code."""
+    rows, units = len(out), len(matrix)
+    if takes_tables(way, rows, units, out.shape[1]):
+        words = np.empty((words_of(units), rows), np.uint64)
+        if across:
+            pack_columns(states, words)
+        else:
+            pack_rows(states, words)
+        _multiply_words(words, units, matrix, np.bool_(False), out)
+    elif across:
         np.dot(states.T, matrix, out)
-        return
-    words = np.empty((words_of(units), rows), np.uint64)
-    pack_columns(states, words)
-    _multiply_words(words, units, matrix, False, out)
+    else:
+        np.dot(states, matrix, out)
 
 
 def multiply_binary(states, matrix, out):
     if not ways.takes_tables(ways.number(), *states.shape[1:], matrix.shape[2]):
         np.matmul(states, matrix, out=out)
         return
-    done = _multiply(*rows_first(states), *rows_first(matrix), out)
-    for r in np.flatnonzero(~done):
-        np.matmul(states[r], matrix[r], out=out[r])
+    rows, across = rows_first(states)
+    rows = rows.view()
+    rows.flags.writeable = False  # whether an array can be written is part of its type, for which Numba compiles anew
+    done = np.empty(len(out), np.bool_)
+    if not _multiply(rows, across, *_operand(matrix), out, done):
+        for r in np.flatnonzero(~done):
+            np.matmul(states[r], matrix[r], out=out[r])
+
+
+def _operand(matrix):
+    return rows_first(matrix if matrix.flags.writeable else matrix.copy())
 
 
 def packed_rows(states):
@@ -145,7 +149,7 @@ def packed_rows(states):
 def multiply_packed(packed, matrix, out):
     rows, units = packed.states.shape
     if ways.takes_tables(ways.number(), rows, units, matrix.shape[1]):
-        _multiply_words(packed.words, units, *rows_first(matrix), out)
+        _multiply_words(packed.words, units, *_operand(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
 

@@ -18,7 +18,7 @@ from rbmbench.kernels import SMALL_PRODUCT, ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.intrinsics import LINE, WORD, add_changes, bits_on, lowest_bit
-from rbmbench.kernels.numba.products import add_one, multiply_rows
+from rbmbench.kernels.numba.products import add_one, multiply_within
 from rbmbench.kernels.numba.random import fill_uniforms
 from rbmbench.kernels.numba.tables import aligned, pack_rows, words_of
 
@@ -307,7 +307,7 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
         draw = number + np.uint64(sweep)
         if near is None:  # decided when this is compiled, like all of these
             if library[0]:
-                multiply_rows(way, v, W, to_hidden)
+                multiply_within(way, v, np.bool_(False), W, to_hidden)
             else:
                 _project(v, W_transposed, to_hidden)
         else:
@@ -324,7 +324,7 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
                     _close(True, k, s * chains + k, v, W, W_transposed, c, beta, u[start:], hidden)
         if near is None:
             if library[1]:
-                multiply_rows(way, hidden, W_transposed, to_visible)
+                multiply_within(way, hidden, np.bool_(False), W_transposed, to_visible)
             else:
                 _reconstruct(hidden, W_transposed, to_visible)
         else:
