@@ -18,7 +18,7 @@ def at_iteration(number: int, iteration: str) -> None:
     from rbmbench.cli import progress
 
     @contextmanager
-    def shown(*_):
+    def shown(*_, **__):
         yield lambda done, *_: os.kill(os.getpid(), number) if done == int(iteration) else None
 
     progress.shown_progress = shown
