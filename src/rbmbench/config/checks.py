@@ -115,7 +115,7 @@ class Checks:
         size = self.paper.data[panel.data].visible, panel.hidden
         stages = [stage for name in names for stage in self.paper.algorithms[name].stages]
         checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]
-        checks += [check_sizes] * bool(panel.bias_bound)
+        checks += [check_sizes] * bool(panel.bias_bound or self.paper.defaults.bias_bound)
         with self._placed((*location, "hidden")):
             for check in checks:
                 check(*size)

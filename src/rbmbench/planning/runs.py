@@ -19,7 +19,6 @@ from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.model.enumeration import MOST_UNITS
 from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
 
 SHOWN = {"label", "color", "dash"}  # keys of an algorithm or a sampler that figures use
@@ -53,8 +52,6 @@ class Planner:
         shared += ("validation_likelihood", "test_likelihood")
         names = (*shared, "products", "evaluate_at_products")
         of_panel = {name: value for name in names if (value := getattr(panel, name)) is not None}
-        if entry.visible + panel.hidden > MOST_UNITS:  # the default is for those that can be enumerated
-            of_panel.setdefault("bias_bound", None)
         of_panel |= {"initial": recipe.initial} if recipe.initial else {}
         return RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
