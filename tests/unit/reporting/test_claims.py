@@ -226,6 +226,7 @@ def test_each_repeats_a_claim_for_every_combination():
     entry = {"id": "{p}.{k}", "curves": ["{p}.cd_{k}"], "each": [[{"p": "a"}, {"p": "b"}], [{"k": 1}, {"k": 10}]]}
     assert [claim["id"] for claim in expanded(entry)] == ["a.1", "a.10", "b.1", "b.10"]
     assert list(expanded(entry))[1]["curves"] == ["a.cd_10"]
+    assert list(expanded(entry | {"iteration": "{k}"}))[1]["iteration"] == 10
     with pytest.raises(SettingsError, match="text: unknown placeholder 'q'"):
         list(expanded(entry | {"text": "{q}"}))
 

@@ -206,6 +206,8 @@ def _filled(value: object, names: Mapping[str, object], place: str) -> object:
         if name not in names:
             message = unknown_name("placeholder", name, names) if names else f"found {{{name}}} without the key 'each'"
             raise SettingsError(f"{place}: {message}")
+    if (alone := re.fullmatch(PLACEHOLDER, value)) and isinstance(names[alone[1]], int):
+        return names[alone[1]]
     # Not str.format, whose format specifications can ask for texts of any length.
     return re.sub(PLACEHOLDER, lambda match: str(names[match[1]]), value)
 
