@@ -64,7 +64,7 @@ def summary(metas: Sequence[Meta]) -> dict[str, object]:
     return {
         "data": _data(metas),
         "machines": _distinct(_machine(meta) for meta in metas),
-        "versions": _distinct(_versions(meta) for meta in metas),
+        "versions": _versions(metas),
         "dates": (ends[0], ends[-1]) if ends else None,
         "hours": sum(_wall(meta, "total_seconds") for meta in metas) / 3600,
         "runs": tuple(map(_run, metas)),
@@ -83,11 +83,20 @@ def _machine(meta: Meta) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _versions(meta: Meta) -> str:
-    parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
-    parts += [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit"))
-    used = (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ()))
-    return ", ".join([*parts, *map(_plugin, used)])
+def _versions(metas: Iterable[Meta]) -> tuple[str, ...]:
+    """Return each set of versions and plug-ins with the commits of its runs."""
+    commits: dict[str, list[str]] = {}
+    for meta in metas:
+        parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
+        used = (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ()))
+        of_versions = commits.setdefault(", ".join([*parts, *map(_plugin, used)]), [])
+        of_versions += [str(meta["commit"])[:12]] * bool(meta.get("commit"))
+    texts = ((text, list(dict.fromkeys(known))) for text, known in commits.items())
+    return tuple(
+        ", ".join([text] * bool(text) + [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known))
+        for text, known in texts
+        if text or known
+    )
 
 
 def _plugin(one: Mapping[str, str]) -> str:
