@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of claims are checked with the configuration: every mistake is one line that names file, claim and key."""
 
-import inspect
 import shutil
 
 import pytest
@@ -342,8 +341,8 @@ def test_every_name_among_the_arguments_is_checked():
     """An argument that is a text or an iteration has a mark, or a choice of words."""
     plain = [
         (kind, name)
-        for kind, measure in MEASUREMENTS.items()
-        for name, parameter in list(inspect.signature(measure).parameters.items())[1:]
+        for kind, measurement in MEASUREMENTS.items()
+        for name, parameter in measurement.arguments.items()
         if "str" in str(parameter.annotation) or parameter.annotation is str
         if arguments.mark_of(parameter.annotation) is None
     ]

@@ -5,7 +5,6 @@ Every kind of claim is a model whose fields are the arguments of its measurement
 models.
 """
 
-import inspect
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,7 +24,7 @@ from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import TableName
 from rbmbench.reporting.claims.arguments import Bound, Context, problems
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.words import FEW_PARTICLES
 
 MOST_CLAIMS = 10_000
@@ -133,12 +132,11 @@ class RangedClaim(Claim):
 def claim_models() -> dict[str, type[Claim]]:
     """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
     models = {}
-    for kind, measure in sorted(MEASUREMENTS.items()):
-        _, *arguments = inspect.signature(measure).parameters.values()
+    for name, kind in sorted(MEASUREMENTS.items()):
+        arguments = kind.arguments.values()
         fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
-        base = Claim if kind in SETS_RANGE else RangedClaim
-        summary = inspect.getdoc(measure).splitlines()[0]
-        models[kind] = create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+        base = Claim if kind.sets_range else RangedClaim
+        models[name] = create_model(name, __base__=base, __doc__=kind.summary, kind=(Literal[name], ...), **fields)
     return models
 
 
@@ -255,9 +253,9 @@ def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: s
     for claim in claims:
         given = claim.arguments
         contexts = [Context(paper, entries, given) for paper in papers]
-        parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
-        for name in (name for name in parameters if name in given):
-            for problem in problems(name, parameters[name].annotation, given[name], contexts):
+        arguments = MEASUREMENTS[claim.kind].arguments
+        for name in (name for name in arguments if name in given):
+            for problem in problems(name, arguments[name].annotation, given[name], contexts):
                 raise SettingsError(f"{where}: claim {claim.id!r}: {problem}")
     _check_findings(file, claims, papers, where)
 

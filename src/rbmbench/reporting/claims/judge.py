@@ -14,7 +14,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Place, Source, Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
 from rbmbench.reporting.claims.verdict import NOT_RUN, Missing, Region, Verdict
 
 
@@ -68,7 +68,7 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
         **{name: None if math.isnan(value) else float(value) for name, value in numbers.items()},
         above=bounds[0],
         below=bounds[1],
-        possible=POSSIBLE[claim.kind],
+        possible=number.possible,
         missing=_unique(missing),
         differences=_differences(number, evidence.used),
         remarks=(*_unique(lost), *number.notes),

@@ -15,7 +15,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, paired
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -40,7 +40,7 @@ def metric_mean(
     return Measurement(mean, low, high, what, (source,), notes=(note,), **where)
 
 
-@measures(SHARE)
+@measures()
 def metric_share(
     evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
@@ -52,16 +52,17 @@ def metric_share(
     trials, weights = _after(source, after)
     what = f"share of {_since(after)} in which {metric_of(source.metric).title} of {source.label} is above {limit:g}"
     interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
-    return Measurement(*interval, what, (source,), window=_window(source, after))
+    return Measurement(*interval, what, (source,), SHARE, window=_window(source, after))
 
 
-@measures(POSITIVE)
+@measures()
 def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
     """Measure the ratio of a metric of two curves; interval over the trials.
 
     It is the median over the common evaluations, which single extreme values do not move.
     """
-    one, other, trials = pair(evidence, curve, against, metric=metric)
+    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    trials = paired(one, other)
     common = one.trials.columns.intersection(other.trials.columns)
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
@@ -70,43 +71,35 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
     alike = one.panel.data == other.panel.data
     first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
     what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
-    return Measurement(*interval, what, (one, other))
+    return Measurement(*interval, what, (one, other), POSITIVE)
 
 
-@measures()
-def metric_at(
-    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
-) -> Measurement:
-    """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
-    source = _metric(evidence, curve, metric)
-    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, mean over the trials"
-    where = {"window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.student(_at(source, iteration)), what, (source,), **where)
-
-
-@measures()
+@measures(metric_at={"quantile": None})
 def metric_quantile(
     evidence: Evidence,
     *,
     curve: CurveName,
     iteration: Iteration,
-    quantile: Annotated[float, Field(ge=0, le=1)],
+    quantile: Annotated[float, Field(ge=0, le=1)] | None,
     metric: MetricName | None = None,
 ) -> Measurement:
-    """Measure a quantile of a metric over the trials at an iteration, with its exact interval.
+    """Measure a quantile, or the mean, of a metric over the trials at an iteration.
 
-    It is more robust than the mean where few trials are far from all others.
+    A quantile, with its exact interval, is more robust than the mean where few trials are far from all others.
     """
     source = _metric(evidence, curve, metric)
-    values = _at(source, iteration)
+    values = source.trials.loc[paired(source)].to_numpy()[:, _place(source, iteration)]
+    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}"
+    where = {"window": (iteration, iteration), "level": Level()}
+    if quantile is None:
+        return Measurement(*intervals.student(values), f"{what}, mean over the trials", (source,), **where)
     low, high = np.quantile(values, (0.1, 0.9))
-    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, {100 * quantile:g} % quantile"
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
-    more = {"notes": (note,), "window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (source,), **more)
+    what += f", {100 * quantile:g} % quantile over the trials"
+    return Measurement(*intervals.quantile(values, quantile), what, (source,), notes=(note,), **where)
 
 
-@measures(POSITIVE)
+@measures()
 def metric_violations(
     evidence: Evidence,
     *,
@@ -126,10 +119,10 @@ def metric_violations(
     trials, evaluations = values.shape
     what = f"values of {metric_of(source.metric).title} of {source.label} that are {' or '.join(ends)}"
     what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
-    return Measurement(count, count, count, what, (source,), level=Level(range=(at_least, at_most)))
+    return Measurement(count, count, count, what, (source,), POSITIVE, level=Level(range=(at_least, at_most)))
 
 
-@measures(SHARE)
+@measures()
 def metric_share_of_peak(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
@@ -138,14 +131,13 @@ def metric_share_of_peak(
     trials, place = source.trials.loc[paired(source)], _place(source, iteration)
     measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
-    what = (
-        f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}, as a share of the largest mean"
-    )
+    what = f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}"
     where = {"window": (iteration, iteration), "level": Level(0.0, float(trials.mean().max()))}
-    return Measurement(*measured, f"{what}, which is at iteration {peak}", (source,), **where)
+    what += f", as a share of the largest mean, which is at iteration {peak}"
+    return Measurement(*measured, what, (source,), SHARE, **where)
 
 
-@measures(POSITIVE)
+@measures()
 def steepest_rise(
     evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, window: Window | None = None
 ) -> Measurement:
@@ -166,17 +158,18 @@ def steepest_rise(
         return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
     what = f"iteration around which {metric_of(source.metric).title} of {source.label} rises most"
-    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (source,), level=Level(along="x"))
+    interval = intervals.of_means(trials.to_numpy(), steepest)
+    return Measurement(*interval, what, (source,), POSITIVE, level=Level(along="x"))
 
 
-@measures(SHARE)
+@measures()
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
     source = evidence.of(times, "coupling_times")
     met = int((source.frame["met"] & (source.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(source.frame)} pairs of chains, {source.label}, that met within {within} steps"
     where = {"window": (within, within), "level": Level()}
-    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), **where)
+    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), SHARE, **where)
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
@@ -192,11 +185,6 @@ def _place(curves: Any, iteration: int) -> int:
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
     return iterations.index(iteration)
-
-
-def _at(curves: Any, iteration: int) -> np.ndarray:
-    """Return the values (trials,) at an iteration."""
-    return curves.trials.loc[paired(curves)].to_numpy()[:, _place(curves, iteration)]
 
 
 def _after(curves: Any, after: int):

@@ -28,7 +28,7 @@ Entries = Annotated[list[EntryName], Field(min_length=3)]
 Figures = Annotated[list[FigureName], Field(min_length=1)]
 
 
-@measures(POSITIVE)
+@measures()
 def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
     """Measure the ratio of the variances of two estimators.
 
@@ -39,13 +39,13 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
     what = f"variance of {one.label} over that of {other.label}"
     if len(above) > 1:
         logs = intervals.student(np.log(above / below))
-        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
+        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other), POSITIVE)
     fewest = min(source.budget["estimates"] for source in (one, other))
     ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest)
-    return Measurement(*ratio, what, (one, other))
+    return Measurement(*ratio, what, (one, other), POSITIVE)
 
 
-@measures(POSITIVE)
+@measures()
 def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entries) -> Measurement:
     """Measure the median of the ratios of the variances of several pairs of estimators, with its exact interval.
 
@@ -60,7 +60,7 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
         for one, other in zip(*sides, strict=True)
     ]
     what = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
-    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]))
+    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]), POSITIVE)
 
 
 @measures()
@@ -94,7 +94,7 @@ _LOW_HIGH = ("bias_low", "bias_high")
 _COLUMNS = {"bias": "bias_debiased", "variance": "variance"}
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def order_of_magnitude(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
 ) -> Measurement:
@@ -112,10 +112,10 @@ def order_of_magnitude(
         if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
     bounds = lower, published * factor
-    return Measurement(*_entry_interval(source, quantity), what, (source,), bounds, published)
+    return Measurement(*_entry_interval(source, quantity), what, (source,), POSITIVE, bounds, published)
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def typical_model(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"]
 ) -> Measurement:
@@ -129,7 +129,7 @@ def typical_model(
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
     what = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
     bounds = published * median / high, published * median / low
-    return Measurement(*intervals.quantile(values, 0.5), what, (source,), bounds, published)
+    return Measurement(*intervals.quantile(values, 0.5), what, (source,), POSITIVE, bounds, published)
 
 
 def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Source, float]:
@@ -154,7 +154,7 @@ def _entry_interval(source: Source, quantity: str) -> tuple[float, float, float]
     return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
-@measures(POSITIVE)
+@measures()
 def step_time_ratio(
     evidence: Evidence, *, table: StepTableName, algorithm: StepAlgorithmName, against: StepAlgorithmName
 ) -> Measurement:
@@ -170,10 +170,10 @@ def step_time_ratio(
         raise NotRun(f"no row of {table} has both {algorithm} and {against}")
     rounds = f"{len(source.frame)} rounds of {len(pairs)} row{'s' * (len(pairs) > 1)}"
     what = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
-    return Measurement(*intervals.ratio_of_times(pairs), what, (source,))
+    return Measurement(*intervals.ratio_of_times(pairs), what, (source,), POSITIVE)
 
 
-@measures(POSITIVE)
+@measures()
 def run_time_ratio(
     evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
 ) -> Measurement:
@@ -201,11 +201,10 @@ def run_time_ratio(
         raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
     panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
     what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
-    mean = float(np.exp(np.mean(np.log(ratios))))
-    return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
+    return Measurement(*intervals.range_of(ratios), what, (), POSITIVE, notes=tuple(notes))
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def run_time_magnitude(
     evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
 ) -> Measurement:
@@ -223,4 +222,4 @@ def run_time_magnitude(
         raise NotRun(f"no published time of {algorithm} in {table}")
     what = f"training time of {line.label} over that of the reference of {table}"
     bounds = published / factor, published * factor
-    return Measurement(value, value, value, what, (source,), bounds, published)
+    return Measurement(value, value, value, what, (source,), POSITIVE, bounds, published)
