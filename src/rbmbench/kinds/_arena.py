@@ -16,7 +16,6 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.settings import Settings
-from rbmbench.kinds._contests import OfContestsSpec
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
 from rbmbench.reporting.contests import (
@@ -26,6 +25,7 @@ from rbmbench.reporting.contests import (
     SHARES,
     TARGETS,
     WIDEST,
+    OfContestsSpec,
     anytime_curves,
     contest_results,
     final_ranks,

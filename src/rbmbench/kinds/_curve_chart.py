@@ -22,13 +22,14 @@ from rbmbench.kinds._curve_captions import (
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark, Numbers, Series
 from rbmbench.planning.specs import RunFolder
 from rbmbench.reporting import charts
-from rbmbench.reporting.frames import RunData, initial_words
+from rbmbench.reporting.curves import CurveResults
+from rbmbench.reporting.frames import PanelSpec, RunData, initial_words
 from rbmbench.reporting.marks import first_reached, levels
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import count, cuts, data_name, listed, missing, shared_cuts, unbroken
 
 if TYPE_CHECKING:
-    from rbmbench.kinds.learning_curves import CurveResults, LearningCurvesSpec, PanelSpec
+    from rbmbench.kinds.learning_curves import LearningCurvesSpec
 
 DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
 IN_CIRCLES = ("mean", "estimate_low", "estimate_high")

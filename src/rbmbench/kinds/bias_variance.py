@@ -106,23 +106,12 @@ class BiasVariance(Kind):
             estimates += [estimate.id for estimate in of_row.values()]
             of_truths = [planner.plan.jobs[truth] for truth in truths]
             parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
-            estimates_of_row = []
-            for algorithm, estimate in of_row.items():
-                chosen, folder = planner.paper.algorithms[algorithm], planner.plan.folder(estimate)
-                named = {"algorithm": algorithm, "label": chosen.label, "k": chosen.stages[0].options.get("k")}
-                estimates_of_row.append(Estimate(**named, folder=folder))
-            rows.append(
-                Row(
-                    name=name,
-                    data=row.data,
-                    hidden=row.hidden,
-                    rate=row.rate,
-                    samples=row.samples,
-                    ground_truth=self.ground_truth.model_dump(),
-                    model=planner.plan.folder(run),
-                    estimates=estimates_of_row,
-                )
-            )
+            entries = planner.labelled({one: planner.plan.folder(estimate) for one, estimate in of_row.items()})
+            for entry in entries:
+                entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
+            folders = {"model": planner.plan.folder(run), "estimates": entries}
+            shared = row.model_dump(include={"data", "hidden", "rate", "samples"})
+            rows.append(Row(name=name, **shared, ground_truth=self.ground_truth.model_dump(), **folders))
         spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
         return Output(spec, unique([*runs, *estimates]), parts)
 

@@ -80,7 +80,7 @@ class CouplingTimes(Kind):
             printed=self.printed,
             couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
         )
-        return Output(spec, tuple(job.id for job in chains), {("", job.settings.coupling): (job,) for job in chains})
+        return planner.output(spec, {("", job.settings.coupling): (job,) for job in chains})
 
 
 class Chains(Spec):

@@ -22,7 +22,7 @@ from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
-from rbmbench.planning.jobs import Job, Output, unique
+from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
 from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
@@ -72,15 +72,12 @@ class IslCurves(Kind):
             checks.check_panel(panel, (panel.algorithm,), place)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        panels, runs, samples, parts = [], [], [], {}
+        panels, parts = [], {}
         for name, panel in self.panels.items():
             run, drawn = planned_samples(planner, panel)
-            runs.append(run.id)
-            samples.append(drawn.id)
             panels.append(sampled(planner, name, panel, run, drawn))
             parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
-        spec = IslCurvesSpec(**planner.heading(key, self), panels=panels)
-        return Output(spec, unique([*runs, *samples]), parts)
+        return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
 
 
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:

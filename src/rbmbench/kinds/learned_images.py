@@ -92,8 +92,7 @@ class LearnedImages(Kind):
             seed=planner.seed("images", panel.data, panel.hidden),
             panels=[LearnedPanelSpec(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
         )
-        parts = {(letter, name): (run,) for name, run in runs.items()}
-        return Output(spec, tuple(dict.fromkeys(run.id for run in runs.values())), parts=parts)
+        return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})
 
 
 class LearnedPanelSpec(Trained):

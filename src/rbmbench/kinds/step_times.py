@@ -78,7 +78,7 @@ class StepTimes(Kind):
             parts |= {(name, algorithm): (job,) for algorithm in row.algorithms}
         labels = {name: planner.paper.algorithms[name].label for name in self.names(planner.paper)}
         spec = StepTimesSpec(**planner.heading(key, self), rows=rows, against=self.against, labels=labels)
-        return Output(spec, unique(job.id for (job,) in parts.values()), parts)
+        return planner.output(spec, parts)
 
 
 class TimedFolder(Folder):

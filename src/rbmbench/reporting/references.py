@@ -7,8 +7,6 @@ true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.
 The rows are those that the log-likelihood of the panel is of: of the training set, or of the test set.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench import datasets
@@ -17,6 +15,7 @@ from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Line
+from rbmbench.reporting.frames import PanelSpec
 from rbmbench.training.evaluation import DistinctRows
 
 TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
@@ -38,7 +37,7 @@ def true_model(rows: np.ndarray, rbm: RBM) -> float:
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
 
 
-def references(panel: Any) -> list[Line]:
+def references(panel: PanelSpec) -> list[Line]:
     """Return the lines that a panel asks for, from the file of its data set.
 
     Raises
@@ -57,7 +56,7 @@ def references(panel: Any) -> list[Line]:
     return lines
 
 
-def _true_rbm(panel: Any) -> RBM:
+def _true_rbm(panel: PanelSpec) -> RBM:
     """Return the model that the rows of a panel's data set were drawn from."""
     arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
     rbm = RBM(*(arrays[name] for name in TRUE_ARRAYS))

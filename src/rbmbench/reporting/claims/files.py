@@ -96,7 +96,7 @@ class Claim(Each):
     def arguments(self) -> dict[str, object]:
         """The arguments of the measurement that the claim gives."""
         own = self.model_fields_set - RangedClaim.model_fields.keys()
-        return {name: getattr(self, name) for name in own}
+        return {name: getattr(self, name) for name in type(self).model_fields if name in own}
 
     def bounds(self, published: Any = None, before: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
         """Return the accepted range: that of ``before``, or the published number over and times a factor."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.curves import Curves
 
 ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
 
@@ -34,7 +35,7 @@ class Level:
 class OfMeans:
     """A number as a function of the mean curves (draws, evaluations) of some curves."""
 
-    curves: Sequence[Any]
+    curves: Sequence[Curves]
     number: Callable[[list[np.ndarray]], np.ndarray]
 
     def stacked(self, means: np.ndarray) -> np.ndarray:
@@ -138,7 +139,7 @@ def measures(*, sets_range: bool = False, **aliases: Mapping[str, object]) -> Ca
     return register
 
 
-def paired(*curves: Any) -> pd.Index:
+def paired(*curves: Curves) -> pd.Index:
     """Return the trials that are complete in all curves; `NotRun` if there is none."""
     trials = curves[0].trials.index
     for other in curves[1:]:

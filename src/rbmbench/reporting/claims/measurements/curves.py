@@ -35,6 +35,7 @@ from rbmbench.reporting.claims.measurements._base import (
     measures,
     paired,
 )
+from rbmbench.reporting.curves import Curves
 from rbmbench.reporting.frames import FINAL_SHARE
 from rbmbench.reporting.marks import first_reached, levels
 
@@ -44,7 +45,7 @@ LIKELIHOOD = {"metric": "log_likelihood"}
 ONE_TRIAL = "one trial: the interval is that of its estimates"
 
 
-def _end(curves: Any, means: np.ndarray) -> np.ndarray:
+def _end(curves: Curves, means: np.ndarray) -> np.ndarray:
     return means[:, curves.late].mean(axis=1)
 
 
@@ -53,7 +54,7 @@ def _windows(curves: np.ndarray, late: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(curves, int(late.sum()), axis=-1).mean(axis=-1)
 
 
-def _fallen(curves: Any, means: np.ndarray) -> np.ndarray:
+def _fallen(curves: Curves, means: np.ndarray) -> np.ndarray:
     """Return how far mean curves end below their maximum, as a share of their rise to it."""
     windows = _windows(means, curves.late)
     top = windows.max(axis=1)
@@ -71,7 +72,7 @@ STATISTICS = {
 
 
 def _of_curves(
-    sources: Sequence[Any],
+    sources: Sequence[Curves],
     statistic: Callable[[list[np.ndarray]], np.ndarray],
     what: str,
     linear: bool = False,
@@ -203,7 +204,7 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
     return _lead([source], source.late, source.near(after), what, _at_end(source))
 
 
-def _lead(sources: Sequence[Any], late: np.ndarray, other_late: np.ndarray, what: str, window: tuple) -> Measurement:
+def _lead(sources: Sequence[Curves], late: np.ndarray, other_late: np.ndarray, what: str, window: tuple) -> Measurement:
     """Measure the first curve minus the last one at some evaluations of each, as a share of the rise of the last."""
 
     def lead(means: list[np.ndarray]) -> np.ndarray:
@@ -215,7 +216,7 @@ def _lead(sources: Sequence[Any], late: np.ndarray, other_late: np.ndarray, what
     return _of_curves(sources, lead, what, window=window, level=Level(value, value - float(other.iloc[0])))
 
 
-def _at_end(curves: Any) -> tuple[float, float]:
+def _at_end(curves: Curves) -> tuple[float, float]:
     """Return the iterations of the final value."""
     last = float(curves.trials.columns[-1])
     return (1 - FINAL_SHARE) * last, last
@@ -234,7 +235,7 @@ def curve_shape(
     That share is 0.5 for a curve that only fluctuates.
     """
     source = evidence.of(curve, metric=metric)
-    iterations, name = source.trials.columns.to_numpy(dtype=float), f"mean {metric_of(metric).title} of {source.label}"
+    iterations, name = source.iterations, f"mean {metric_of(metric).title} of {source.label}"
     if statistic == "peak":
         what, more = f"iteration at which the {name} is largest", {"possible": POSITIVE, "level": Level(along="x")}
         return _of_curves([source], lambda means: iterations[means[0].argmax(axis=1)], what, **more)
@@ -253,7 +254,7 @@ def falls_behind(evidence: Evidence, *, curve: CurveName, against: CurveName, sh
     def begins(means: list[np.ndarray]) -> np.ndarray:
         behind = means[1] - means[0] > share * (means[1][:, -1:] - means[1][:, :1])
         to_the_end = np.logical_and.accumulate(behind[:, ::-1], axis=1)[:, ::-1]
-        return first_reached(to_the_end, one.trials.columns.to_numpy(dtype=float), np.ones(len(behind)))
+        return first_reached(to_the_end, one.iterations, np.ones(len(behind)))
 
     what = f"iteration from which {one.label} is more than {100 * share:g} % of the rise below {other.label}"
     return _of_curves([one, other], begins, what, possible=POSITIVE, level=Level(along="x"))
@@ -328,7 +329,7 @@ def reach_difference(
     ``curve`` never reaches it, infinity where ``against`` never does, and 0 where neither does.
     """
     sources = evidence.of(curve, metric=metric).of_panel()
-    names, iterations = [one.name for one in sources], sources[0].trials.columns.to_numpy(dtype=float)
+    names, iterations = [one.name for one in sources], sources[0].iterations
     first, second = (names.index(evidence.of(name, metric=metric).name) for name in (curve, against))
 
     def earlier(means: list[np.ndarray]) -> np.ndarray:
@@ -377,7 +378,7 @@ def smallest_within(
     return replace(measured, sources=(other, *sources))
 
 
-def _steps(curves: Any) -> int:
+def _steps(curves: Curves) -> int:
     options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
     if "k" not in options:
         raise SettingsError(

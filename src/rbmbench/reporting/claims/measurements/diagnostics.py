@@ -16,6 +16,7 @@ from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, paired
+from rbmbench.reporting.curves import Curves
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -172,7 +173,7 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
     return Measurement(*intervals.share(met, len(source.frame)), what, (source,), SHARE, **where)
 
 
-def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
+def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Curves:
     """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
     source = evidence.of(curve, metric=metric)
     if (last := source.all_trials.columns[-1]) <= after:
@@ -180,14 +181,14 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
     return source
 
 
-def _place(curves: Any, iteration: int) -> int:
+def _place(curves: Curves, iteration: int) -> int:
     iterations = list(curves.trials.columns)
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
     return iterations.index(iteration)
 
 
-def _after(curves: Any, after: int):
+def _after(curves: Curves, after: int):
     """Return the values (trials, evaluations) after an iteration, and the weight of each evaluation.
 
     The weight is the share of the iterations that the evaluation stands for.
@@ -211,7 +212,7 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
     return max(0, every * (np.ceil(first / every) - 1), *halts)
 
 
-def _window(curves: Any, after: int) -> tuple[float, float] | None:
+def _window(curves: Curves, after: int) -> tuple[float, float] | None:
     return (after, curves.trials.columns[-1]) if after else None
 
 
