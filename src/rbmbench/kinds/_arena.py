@@ -18,6 +18,7 @@ from pydantic import Field
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
+from rbmbench.reporting import charts
 from rbmbench.reporting.contests import (
     COSTS,
     NEAREST_TARGET,
@@ -122,8 +123,6 @@ def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **lege
 
 def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
     """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
-    from rbmbench.reporting import charts
-
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
     return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
@@ -179,8 +178,6 @@ def _vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
 
 def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     """Return mean ranks with intervals, and the ranks in each contest under equal products."""
-    from rbmbench.reporting import charts
-
     overall, products = numbers[numbers["contest"] == OVERALL], numbers[numbers["cost"] == "products"]
     products = products[products["contest"] != OVERALL]
     order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()

@@ -19,6 +19,7 @@ from rbmbench.base.settings import AnnealingBudget, CertificateBudget, Choice, C
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import FigureName, Name, Names, Panel
+from rbmbench.kinds._arena import ArenaSpec
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -88,6 +89,8 @@ class Contest(Settings):
 
 class OfContests(Kind):
     """Base of the figures and the table of an arena."""
+
+    SPEC = ArenaSpec
 
     def contests_of(self, paper: Paper) -> Contests:
         """Return the figure whose contests are shown."""

@@ -21,6 +21,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, Source, Spec
+from rbmbench.reporting import charts
 from rbmbench.reporting.words import count, cuts, listed, variant_lines, variant_notes
 
 TITLES = {
@@ -128,8 +129,6 @@ class CouplingTimesSpec(FigureSpec):
 
     def chart(self, results: pd.DataFrame) -> Chart:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
-        from rbmbench.reporting import charts
-
         bars, series, entries = [], [], []
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             met = times[times["met"]]

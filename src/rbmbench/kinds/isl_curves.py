@@ -26,6 +26,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
 from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
+from rbmbench.reporting import charts
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
@@ -176,8 +177,6 @@ class SampleResults:
 
     def chart(self) -> ChartPanel:
         """Return the panel of the test likelihoods; where curves begin low, the range leaves the start out."""
-        from rbmbench.reporting import charts
-
         panel, data, line = self.panel, self.data, self.training_set
         taking = f" (stand-in for {data_name(data['stand_in'])})" if data["stand_in"] else ""
         title = f"{data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"

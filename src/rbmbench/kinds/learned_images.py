@@ -137,8 +137,7 @@ class LearnedImagesSpec(FigureSpec):
         return results
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        from rbmbench.reporting.images import address
-        from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
+        from rbmbench.reporting.mosaics import FILTER, SAMPLE, address, picture_of, snapshots
 
         images = []
         for model in snapshots(results):

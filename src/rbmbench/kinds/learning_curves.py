@@ -6,21 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
-import pandas as pd
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.metrics import ANNEALED, COMPARED, LIKELIHOODS, metric_of
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
-from rbmbench.io.layout import CURVE, META
-from rbmbench.planning.chart import Chart
-from rbmbench.planning.differences import Difference
+from rbmbench.kinds._curves import LearningCurvesSpec
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.reporting.curves import QUANTILES, CurveResults, Curves
-from rbmbench.reporting.frames import Band, CurvesFigure, PanelSpec, RunData, tidy_curves
+from rbmbench.reporting.curves import QUANTILES
+from rbmbench.reporting.frames import Band, PanelSpec
 
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
@@ -93,6 +90,8 @@ class LearningCurves(Kind):
         description="the panels, by their letter"
     )
 
+    SPEC = LearningCurvesSpec
+
     def algorithms_of(self, paper: Paper, panel: FigurePanel) -> tuple[str, ...]:
         """Return the keys of a panel's algorithms, in the order of the legend."""
         return panel.algorithms or self.algorithms or tuple(paper.algorithms)
@@ -144,68 +143,3 @@ def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:
     if tempered and not settings.compared:
         return tempered
     return settings and tempered | settings.model_dump(include={"particles", "temperatures"})
-
-
-# --- What is shown ----------------------------------------------------------------------------------------------------
-
-
-class LearningCurvesSpec(CurvesFigure):
-    """A figure of learning curves."""
-
-    kind: Literal["learning_curves"]
-
-    NAMES = "FIGURE.PANEL.ALGORITHM"
-
-    @property
-    def counted_in(self) -> str:
-        """The unit of the horizontal axes, in words."""
-        return "epoch" if self.panels[0].epoch else "iteration"
-
-    @property
-    def changed(self) -> tuple[Difference, ...]:
-        """The settings that are not the published ones, of those that the metrics of their panels depend on."""
-        shown = {panel.name: panel.metrics for panel in self.panels}
-        changed = super().changed
-        return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
-
-    def sources(self) -> dict[str, tuple[str, ...]]:
-        sources = {run.folder: (CURVE, META) for panel in self.panels for run in panel.runs}
-        for panel in self.panels:
-            if panel.references:
-                folder, _, name = panel.data_file.rpartition("/")
-                sources[folder] = tuple(dict.fromkeys((*sources.get(folder, ()), name)))
-        return sources
-
-    def read(self) -> CurveResults:
-        """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
-        from rbmbench.reporting.references import references
-
-        runs = {folder: RunData.read(folder) for folder in self.folders()}
-        lines = {panel.name: references(panel) for panel in self.panels}
-        return CurveResults(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))
-
-    def numbers(self, results: CurveResults) -> pd.DataFrame:
-        """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        return results.summary
-
-    def chart(self, results: CurveResults) -> Chart:
-        from rbmbench.kinds._curve_chart import curves_chart
-
-        return curves_chart(self, results)
-
-    def caption(self, results: CurveResults) -> str:
-        from rbmbench.kinds._curve_captions import curves_caption
-
-        return curves_caption(self, results)
-
-    def evidence(
-        self, results: CurveResults, name: str, metric: str | None = "log_likelihood", **_: object
-    ) -> Curves | None:
-        """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
-        letter, _, algorithm = name.partition(".")
-        panel = next((panel for panel in self.panels if panel.name == letter), None)
-        run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
-        return Curves(self, panel, run, results, metric or panel.metrics[0]) if run else None
-
-
-LearningCurves.SPEC = LearningCurvesSpec

@@ -125,7 +125,7 @@ class SampleSheetsSpec(FigureSpec):
     def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
         from matplotlib import colormaps
 
-        from rbmbench.reporting.images import address
+        from rbmbench.reporting.mosaics import address
 
         samples, sheets = results
         side = math.isqrt(visible := sheets[0].images.shape[1])

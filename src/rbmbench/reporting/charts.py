@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Charts and tables as data: what runs add to them, and writing and reading their files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from json import dumps
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -30,13 +32,17 @@ from rbmbench.planning.chart import (
     Table,
 )
 from rbmbench.planning.specs import FigureSpec, TableSpec
-from rbmbench.reporting import style, text_tables
+from rbmbench.reporting import text_tables
 from rbmbench.reporting.frames import RunData, machine_of, training_seconds
 from rbmbench.reporting.words import summarised
+
+if TYPE_CHECKING:
+    from rbmbench.reporting.style import Sheet
 
 DIGITS, EVERY_DIGIT = 12, 17
 LETTERS = 100
 """Of a line of a title."""
+Item = TypeVar("Item", bound=Shown)
 
 
 def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
@@ -90,7 +96,7 @@ def _steps(schedule: Sequence[Mapping[str, Any]]) -> tuple[StepsPerIteration, ..
     return tuple(stages)
 
 
-def described(shown: Shown, spec: FigureSpec | TableSpec, **more: object) -> Any:
+def described(shown: Item, spec: FigureSpec | TableSpec, **more: object) -> Item:
     """Return a chart or a table with what its spec says of it."""
     words = {"key": spec.key, "paper": spec.paper, "title": spec.title, "reading": spec.reading or ""}
     words |= {"differences": tuple(summarised(spec)), "variant": bool(spec.changed)}
@@ -123,14 +129,16 @@ def write_figure(spec: FigureSpec, results: object, *, json: str, csv: str, md: 
     write_pictures(chart, md=md, **pictures)
 
 
-def write_pictures(chart: Chart, sheet: style.Sheet = style.PAGE, *, md: str, **pictures: str) -> bool:
+def write_pictures(chart: Chart, sheet: Sheet | None = None, *, md: str, **pictures: str) -> bool:
     """Write the caption of a chart, and pictures by their ending; return False if its images were not kept."""
+    # Planning imports this module, and should not import matplotlib.
+    from rbmbench.reporting import style
     from rbmbench.reporting.drawing import draw_chart
 
     text_tables.write_text(chart.caption, md)
     if not chart.panels and not chart.images:
         return False
-    picture = draw_chart(chart, sheet)
+    picture = draw_chart(chart, sheet or style.PAGE)
     for path in pictures.values():
         style.save(picture, path)
     return True
@@ -159,7 +167,7 @@ def read_shown(layout: Layout, key: str) -> Chart | Table:
     return read(Chart, layout.figure(key, "json"))
 
 
-def read(kind: type[Shown], path: str | PathLike) -> Any:
+def read(kind: type[Item], path: str | PathLike) -> Item:
     """Return a `Chart` or a `Table` from its file; `ResultsError` or `SettingsError` if it is missing or damaged."""
     values = read_json(path)
     if isinstance(values, dict) and (version := values.get("version", 1)) != VERSION:

@@ -286,9 +286,9 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
 
     Columns are those of contests in `OfContestsSpec.read`, and cost, algorithm, label, rate, at_edge (whether the rate
-    is an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""), rank,
-    rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and whose
-    verdict is "certified"), doubts (the reasons of the first one that is not).
+    is an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""),
+    rank, rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and
+    whose verdict is "certified"), doubts (the reasons of the first one that is not).
     """
     ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]

@@ -21,6 +21,8 @@ from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
+TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
+"""Horizontal lines of panels, see `rbmbench.reporting.references`."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 
 

@@ -5,6 +5,8 @@ A pixel is a letter from a to p, row by row. Of a filter, i is 0 and p the large
 sample, a is 0 and p is 1.
 """
 
+import base64
+import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,3 +74,12 @@ def _texts(levels: np.ndarray) -> list[str]:
 def _levels(texts: pd.Series) -> np.ndarray:
     side = math.isqrt(len(texts.iloc[0]))
     return (np.frombuffer("".join(texts).encode(), np.uint8).astype(float) - FIRST).reshape(-1, side, side)
+
+
+def address(colours: np.ndarray) -> str:
+    """Return colours, uint8 (height, width, 3), as the address of a WebP picture without loss."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(colours)).save(content, "WEBP", lossless=True, quality=100, method=6)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"

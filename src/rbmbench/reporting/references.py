@@ -15,10 +15,9 @@ from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Line
-from rbmbench.reporting.frames import PanelSpec
+from rbmbench.reporting.frames import TITLES, PanelSpec
 from rbmbench.training.evaluation import DistinctRows
 
-TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
 TRUE_ARRAYS = ("true_W", "true_b", "true_c")
 """Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements of tables: bias and variance of estimators, times of runs and of iterations."""
+"""Measurements of tables and of an arena: bias and variance of estimators, times of runs and of iterations, ranks."""
 
 from typing import Annotated, Literal
 
@@ -15,6 +15,7 @@ from rbmbench.reporting.claims.arguments import (
     Factor,
     FigureName,
     PublishedEntryName,
+    RankName,
     StepAlgorithmName,
     StepTableName,
     TableName,
@@ -22,6 +23,7 @@ from rbmbench.reporting.claims.arguments import (
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
+from rbmbench.reporting.contests import COSTS, over_contests
 from rbmbench.reporting.frames import machine_of
 
 Entries = Annotated[list[EntryName], Field(min_length=3)]
@@ -223,3 +225,24 @@ def run_time_magnitude(
     what = f"training time of {line.label} over that of the reference of {table}"
     bounds = published / factor, published * factor
     return Measurement(value, value, value, what, (source,), POSITIVE, bounds, published)
+
+
+@measures()
+def rank_difference(
+    evidence: Evidence, *, ranks: RankName, against: RankName, cost: Literal["products", "seconds"] = "products"
+) -> Measurement:
+    """Measure the mean rank of one algorithm minus that of another over the contests in which both take part.
+
+    Below zero the first one is better. The interval is Student's over the contests, and over the trials where there are
+    fewer than three contests. Contests without ranks at this cost are left out.
+    """
+    one, other = evidence.of(ranks, "arena_ranks"), evidence.of(against, "arena_ranks")
+    at_cost = [
+        source.frame[source.frame["cost"] == cost].set_index(["contest", "trial"])["rank"] for source in (one, other)
+    ]
+    differences = (at_cost[0] - at_cost[1]).dropna()
+    if differences.empty:
+        raise NotRun(f"no contest has ranks at equal {COSTS[cost]}: algorithms have no evaluation near the budget")
+    contests = ", ".join(differences.index.unique("contest"))
+    what = f"mean rank of {one.label} minus that of {other.label} at equal {COSTS[cost]} ({contests})"
+    return Measurement(*over_contests(differences), what, (one, other))
