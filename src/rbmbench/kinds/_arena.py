@@ -13,9 +13,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
 from rbmbench.reporting import charts
@@ -79,7 +77,6 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
     """The table of an arena."""
 
     kind: Literal["arena_results"]
-    published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         return contest_results(results)

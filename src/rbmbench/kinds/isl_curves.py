@@ -25,7 +25,7 @@ from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
-from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
+from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, Source, TrainedPanel
 from rbmbench.reporting import charts
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
@@ -121,11 +121,9 @@ class SamplerName(Curve):
     label: str
 
 
-class SampledPanel(Trained):
+class SampledPanel(TrainedPanel):
     """Trained models, and the samplers that streams of samples were drawn from them with."""
 
-    name: str
-    runs: tuple[RunFolder, ...]
     samples: Folder
     samples_count: int
     samplers: tuple[SamplerName, ...]

@@ -22,7 +22,7 @@ from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+from rbmbench.planning.specs import FigureSpec, TrainedPanel
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
@@ -90,16 +90,9 @@ class LearnedImages(Kind):
             **planner.heading(key, self),
             images=self.images,
             seed=planner.seed("images", panel.data, panel.hidden),
-            panels=[LearnedPanelSpec(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
+            panels=[TrainedPanel(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
         )
         return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})
-
-
-class LearnedPanelSpec(Trained):
-    """What was trained, and the folders of the runs."""
-
-    name: str
-    runs: tuple[RunFolder, ...]
 
 
 class LearnedImagesSpec(FigureSpec):
@@ -108,7 +101,7 @@ class LearnedImagesSpec(FigureSpec):
     kind: Literal["learned_images"]
     images: int
     seed: Seed
-    panels: tuple[LearnedPanelSpec]
+    panels: tuple[TrainedPanel]
 
     def sources(self) -> dict[str, tuple[str, ...]]:
         return {run.folder: (MODEL, META) for run in self.panels[0].runs}

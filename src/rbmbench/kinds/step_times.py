@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.settings import Count, Positive, Settings
+from rbmbench.base.settings import Count, Positive
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
@@ -97,7 +97,6 @@ class StepTimesSpec(TableSpec):
     rows: tuple[TimedFolder, ...]
     against: dict[str, str]
     labels: dict[str, str]
-    published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
     NAMES = "TABLE"
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from rbmbench.config.parts import Printed
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
-from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+from rbmbench.planning.specs import FigureSpec, RunFolder, TrainedPanel
 from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
@@ -48,10 +48,9 @@ class Band(Settings):
         return tuple(f"{round(100 * quantile, 6):g}" for quantile in self.quantiles)
 
 
-class PanelSpec(Trained):
+class PanelSpec(TrainedPanel):
     """One panel of a figure of learning curves."""
 
-    name: str
     annealing: dict[str, int] | None = Field(
         default=None,
         description="particles and temperatures, or products of tempered chains, or both; null: log Z is exact",
@@ -67,8 +66,9 @@ class PanelSpec(Trained):
     note: str | None = None
     printed: tuple[Printed, ...] = ()
     batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
-    initial: dict[str, Any] | None = Field(default=None, description="initial parameters, where the panel has its own")
-    runs: tuple[RunFolder, ...]
+    initial: dict[str, object] | None = Field(
+        default=None, description="initial parameters, where the panel has its own"
+    )
 
     @property
     def lined(self) -> tuple[str, ...]:

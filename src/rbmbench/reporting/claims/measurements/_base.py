@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.curves import Curves
 
+REQUIRED = object()
 ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
 
 
@@ -101,20 +102,26 @@ class ClaimKind:
     sets_range: bool
     """Whether the measurement sets the range in which the claim holds; claims have no ``above`` and ``below`` then."""
     fixed: Mapping[str, object] = field(default_factory=dict)
+    """The values of arguments, or `REQUIRED` for those that are optional otherwise."""
 
     def __call__(self, evidence: Evidence, **arguments: object) -> Measurement:
-        return self.measure(evidence, **self.fixed, **arguments)
+        return self.measure(evidence, **dict(self.fixed) | arguments)
 
     @cached_property
     def arguments(self) -> dict[str, inspect.Parameter]:
         """The keys of a claim of this kind, beside those of all claims."""
-        _, *arguments = inspect.signature(self.measure).parameters.values()
-        return {one.name: one for one in arguments if one.name not in self.fixed}
+        _, *every = inspect.signature(self.measure).parameters.values()
+        arguments = {one.name: one for one in every if self.fixed.get(one.name, REQUIRED) is REQUIRED}
+        for name in self.fixed.keys() & arguments:  # a value or None by default
+            value, _ = get_args(arguments[name].annotation)
+            arguments[name] = arguments[name].replace(annotation=value, default=inspect.Parameter.empty)
+        return arguments
 
     @property
     def summary(self) -> str:
         """What is measured, in a sentence; of an alias the kind that it stands for."""
-        values = " and ".join(f"{name} {'none' if value is None else value}" for name, value in self.fixed.items())
+        words = {None: " none", REQUIRED: ""}
+        values = " and ".join(name + words.get(value, f" {value}") for name, value in self.fixed.items())
         alias = f"Measure `{self.measure.__name__}` with {values}."
         return alias if values else inspect.getdoc(self.measure).splitlines()[0]
 
@@ -128,7 +135,7 @@ def measures(*, sets_range: bool = False, **aliases: Mapping[str, object]) -> Ca
 
     The function takes an `Evidence` and keyword arguments, which are the keys of a claim of this kind. Annotate them
     with the types of `rbmbench.reporting.claims.arguments`, so that they are checked with the configuration.
-    ``aliases`` are further kinds, with the values of arguments that they fix.
+    ``aliases`` are further kinds, with the values of arguments that they fix; see `ClaimKind`.
     """
 
     def register(measure: Callable[..., Measurement]) -> Callable[..., Measurement]:

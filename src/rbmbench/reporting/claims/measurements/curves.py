@@ -28,6 +28,7 @@ from rbmbench.reporting.claims.arguments import (
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import (
     POSITIVE,
+    REQUIRED,
     SHARE,
     Level,
     Measurement,
@@ -41,6 +42,7 @@ from rbmbench.reporting.marks import first_reached, levels
 
 CurveNames = Annotated[list[CurveName], Field(min_length=2)]
 Statistic = Literal["final", "peak", "decline"]
+Shape = Literal["peak_iteration", "rising_share", "decline"]
 LIKELIHOOD = {"metric": "log_likelihood"}
 ONE_TRIAL = "one trial: the interval is that of its estimates"
 
@@ -162,8 +164,8 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     return _of_curves([source], lambda means: _end(source, means[0]) - line.value, what, **where)
 
 
-@measures(final_lead={"share": None, **LIKELIHOOD})
-def lead_after(
+@measures(final_lead={"share": None, **LIKELIHOOD}, lead_after={"share": REQUIRED})
+def curve_lead(
     evidence: Evidence,
     *,
     curve: CurveName,
@@ -222,25 +224,51 @@ def _at_end(curves: Curves) -> tuple[float, float]:
     return (1 - FINAL_SHARE) * last, last
 
 
-@measures(peak_iteration={"statistic": "peak"}, rising_share={"statistic": "rising_share"})
+@measures(
+    **{name: {"statistic": name} for name in ("peak_iteration", "rising_share")}, decline={"statistic": "decline"}
+)
 def curve_shape(
     evidence: Evidence,
     *,
     curve: CurveName,
-    statistic: Literal["peak", "rising_share"],
+    statistic: Shape,
     metric: MetricName = "log_likelihood",
 ) -> Measurement:
-    """Measure the iteration of the maximum of a mean curve, or the share of the evaluations at which it has risen.
+    """Measure the iteration of the maximum of a mean curve, its decline, or the share of evaluations at which it rose.
 
-    That share is 0.5 for a curve that only fluctuates.
+    A decline is the fall from the maximum to the final value as a share of the rise to the maximum, the largest mean
+    over as many evaluations as the final value has. The maximum of noisy means is too large, so that the lower end of
+    the interval is that of `_sure_fall`, if lower. The share is 0.5 for a curve that only fluctuates.
     """
     source = evidence.of(curve, metric=metric)
-    iterations, name = source.iterations, f"mean {metric_of(metric).title} of {source.label}"
-    if statistic == "peak":
-        what, more = f"iteration at which the {name} is largest", {"possible": POSITIVE, "level": Level(along="x")}
-        return _of_curves([source], lambda means: iterations[means[0].argmax(axis=1)], what, **more)
-    what = f"share of the evaluations at which the {name} has risen"
-    return _of_curves([source], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what, possible=SHARE)
+    title = metric_of(metric).title
+    if statistic == "peak_iteration":
+        what = f"iteration at which the mean {title} of {source.label} is largest"
+        more = {"possible": POSITIVE, "level": Level(along="x")}
+        return _of_curves([source], lambda means: source.iterations[means[0].argmax(axis=1)], what, **more)
+    if statistic == "rising_share":
+        what = f"share of the evaluations at which the mean {title} of {source.label} has risen"
+        return _of_curves([source], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what, possible=SHARE)
+    what = f"fall of the mean {title.removeprefix('mean ')} of {source.label} from its maximum to its end"
+    top = float(_windows(source.mean.to_numpy()[None], source.late).max())
+    where = {"possible": POSITIVE, "level": Level(top, float(source.mean.iloc[0]) - top)}
+    fall = _of_curves([source], lambda means: _fallen(source, means[0]), f"{what}, share of its rise", **where)
+    trials = source.trials.loc[paired(source)].to_numpy()
+    return replace(fall, low=min(fall.low, _sure_fall(trials, source.late))) if len(trials) > 1 else fall
+
+
+def _sure_fall(trials: np.ndarray, late: np.ndarray) -> float:
+    """Return the lower end of the fall of the mean of trials (trials, evaluations), at least 0.
+
+    Each trial falls from the window in which the mean of the others is largest: chosen without the trial, the window is
+    not larger in it by chance.
+    """
+    windows = _windows(trials, late)
+    at = (windows.sum(axis=0) - windows).argmax(axis=1)
+    top = np.take_along_axis(windows, at[:, None], axis=1)[:, 0]
+    parts = np.stack([top - windows[:, -1], top - trials[:, 0]], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return max(0.0, intervals.of_means(parts, lambda means: means[:, 0] / np.maximum(means[:, 1], 0))[1])
 
 
 @measures()
@@ -281,37 +309,6 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
     interval = np.exp(intervals.of_trials(finals, log_ratio)).tolist()
     more = {"differences": one.differences_of_band + other.differences_of_band, "window": _at_end(one)}
     return Measurement(*interval, what, (one, other), POSITIVE, **more)
-
-
-@measures()
-def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
-    """Measure the fall of a mean curve from its maximum to its final value; interval over the trials.
-
-    It is given as a share of the rise to the maximum, the largest mean over as many evaluations as the final value has.
-    The maximum of noisy means is too large, so that the lower end of the interval is that of `_sure_fall`, if lower.
-    """
-    source = evidence.of(curve, metric=metric)
-    title = metric_of(metric).title.removeprefix("mean ")
-    what = f"fall of the mean {title} of {source.label} from its maximum to its end, share of its rise"
-    top = float(_windows(source.mean.to_numpy()[None], source.late).max())
-    where = {"possible": POSITIVE, "level": Level(top, float(source.mean.iloc[0]) - top)}
-    fall = _of_curves([source], lambda means: _fallen(source, means[0]), what, **where)
-    trials = source.trials.loc[paired(source)].to_numpy()
-    return replace(fall, low=min(fall.low, _sure_fall(trials, source.late))) if len(trials) > 1 else fall
-
-
-def _sure_fall(trials: np.ndarray, late: np.ndarray) -> float:
-    """Return the lower end of the fall of the mean of trials (trials, evaluations), at least 0.
-
-    Each trial falls from the window in which the mean of the others is largest: chosen without the trial, the window is
-    not larger in it by chance.
-    """
-    windows = _windows(trials, late)
-    at = (windows.sum(axis=0) - windows).argmax(axis=1)
-    top = np.take_along_axis(windows, at[:, None], axis=1)[:, 0]
-    parts = np.stack([top - windows[:, -1], top - trials[:, 0]], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return max(0.0, intervals.of_means(parts, lambda means: means[:, 0] / np.maximum(means[:, 1], 0))[1])
 
 
 @measures()

@@ -15,45 +15,43 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, REQUIRED, SHARE, Level, Measurement, measures, paired
 from rbmbench.reporting.curves import Curves
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
-@measures()
-def metric_mean(
-    evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
+@measures(metric_mean={"limit": None}, metric_share={"limit": REQUIRED})
+def metric_over_iterations(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    limit: float | None = None,
+    metric: MetricName | None = None,
+    after: Iteration = 0,
 ) -> Measurement:
-    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials.
+    """Measure the mean of a metric over the iterations after a given one, or the share in which it is above a limit.
 
-    For a single trial the interval is that over its evaluations, as if they were independent.
+    A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none. The
+    interval of a mean is Student's over the trials; for a single trial that over its evaluations, as if they were
+    independent.
     """
     source = _metric(evidence, curve, metric, after)
-    trials, weights = _after(source, after)
-    what = f"{metric_of(source.metric).label} of {source.label}, mean over {_since(after)}"
-    mean, low, high = intervals.student(trials.to_numpy() @ weights)
-    where = {"window": _window(source, after), "level": Level()}
-    if len(trials) > 1:
-        return Measurement(mean, low, high, what, (source,), **where)
-    _, low, high = intervals.student(trials.to_numpy()[0])
-    note = "one trial: the interval is that over its evaluations"
-    low, high = mean - (high - low) / 2, mean + (high - low) / 2
-    return Measurement(mean, low, high, what, (source,), notes=(note,), **where)
-
-
-@measures()
-def metric_share(
-    evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
-) -> Measurement:
-    """Measure the share of iterations in which the mean of a metric is above a limit; interval over the trials.
-
-    A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
-    """
-    source = _metric(evidence, curve, metric, after)
-    trials, weights = _after(source, after)
-    what = f"share of {_since(after)} in which {metric_of(source.metric).title} of {source.label} is above {limit:g}"
-    interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
-    return Measurement(*interval, what, (source,), SHARE, window=_window(source, after))
+    frame, weights = _after(source, after)
+    trials, shown = frame.to_numpy(), metric_of(source.metric)
+    window = (after, source.trials.columns[-1]) if after else None
+    since = f"the iterations after {after}" if after else "all iterations"
+    if limit is not None:
+        what = f"share of {since} in which {shown.title} of {source.label} is above {limit:g}"
+        interval = intervals.of_means(trials, lambda means: (means > limit) @ weights)
+        return Measurement(*interval, what, (source,), SHARE, window=window)
+    notes: tuple[str, ...] = ()
+    mean, low, high = intervals.student(trials @ weights)
+    if len(trials) == 1:
+        _, low, high = intervals.student(trials[0])
+        notes = ("one trial: the interval is that over its evaluations",)
+        low, high = mean - (high - low) / 2, mean + (high - low) / 2
+    what = f"{shown.label} of {source.label}, mean over {since}"
+    return Measurement(mean, low, high, what, (source,), notes=notes, window=window, level=Level())
 
 
 @measures()
@@ -75,16 +73,16 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
     return Measurement(*interval, what, (one, other), POSITIVE)
 
 
-@measures(metric_at={"quantile": None})
-def metric_quantile(
+@measures(metric_quantile={"quantile": REQUIRED})
+def metric_at(
     evidence: Evidence,
     *,
     curve: CurveName,
     iteration: Iteration,
-    quantile: Annotated[float, Field(ge=0, le=1)] | None,
+    quantile: Annotated[float, Field(ge=0, le=1)] | None = None,
     metric: MetricName | None = None,
 ) -> Measurement:
-    """Measure a quantile, or the mean, of a metric over the trials at an iteration.
+    """Measure the mean of a metric over the trials at an iteration, or a quantile.
 
     A quantile, with its exact interval, is more robust than the mean where few trials are far from all others.
     """
@@ -210,11 +208,3 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
     ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
     halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
     return max(0, every * (np.ceil(first / every) - 1), *halts)
-
-
-def _window(curves: Curves, after: int) -> tuple[float, float] | None:
-    return (after, curves.trials.columns[-1]) if after else None
-
-
-def _since(after: int) -> str:
-    return f"the iterations after {after}" if after else "all iterations"

@@ -16,18 +16,21 @@ from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideNa
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import ANY, POSITIVE, Level, Measurement, measures
 
-IslStatistic = Literal["final", "lead_on_training_set", "decline"]
+IslStatistic = Literal["final", "training_set", "lead_on_training_set", "decline"]
 
 
 @measures(**{f"isl_{name}": {"statistic": name} for name in get_args(IslStatistic)})
 def isl(evidence: Evidence, *, curve: SampleCurveName, statistic: IslStatistic) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, its lead on the training set, or its decline.
 
-    A decline is the fall from the maximum. Intervals are Student's over the trials.
+    A decline is the fall from the maximum. Intervals are Student's over the trials. The likelihood with the training
+    rows as samples, ``training_set``, is one number.
     """
     source = evidence.of(curve, "isl_curves")
     final, training_set, trials = source.final, source.training_set, source.trials
     likelihood, end = f"sampling likelihood of {source.label}", (trials.columns[-1],) * 2
+    if statistic == "training_set":
+        return Measurement(*(training_set,) * 3, "sampling likelihood of the training set, nats a row", (source,))
     values, words, level, window, possible = {
         "final": (final, f"{likelihood} after {source.panel.samples_count} samples", Level(), end, ANY),
         "lead_on_training_set": (
@@ -41,14 +44,6 @@ def isl(evidence: Evidence, *, curve: SampleCurveName, statistic: IslStatistic) 
     }[statistic]
     interval = intervals.student(values)
     return Measurement(*interval, f"{words}, nats a row", (source,), possible, window=window, level=level)
-
-
-@measures()
-def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
-    source = evidence.of(curve, "isl_curves")
-    value = source.training_set
-    return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (source,))
 
 
 @measures()

@@ -65,31 +65,27 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
     return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]), POSITIVE)
 
 
-@measures()
-def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the difference of the debiased squared biases of two estimators.
+@measures(bias_difference={"contrast": "difference"}, bias_ratio={"contrast": "ratio"})
+def bias_contrast(
+    evidence: Evidence, *, entry: EntryName, against: EntryName, contrast: Literal["difference", "ratio"]
+) -> Measurement:
+    """Measure the difference of the debiased squared biases of two estimators, or the ratio of their means over models.
 
-    The interval is Student's over the models; for a single model the difference of the two intervals, which is wide.
-    """
-    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
-    what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
-    difference = (one.frame["bias_debiased"] - other.frame["bias_debiased"]).dropna()
-    if len(difference) > 1:
-        return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
-    low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
-    return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
-
-
-@measures()
-def bias_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the ratio of the debiased squared biases of two estimators, means over the models; interval over these.
-
-    It is about 0 for an estimator without bias, and may be negative.
+    The interval is that over the models; for a difference of a single model that of the two intervals, which is wide.
+    The ratio is about 0 for an estimator without bias, and may be negative.
     """
     one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
     biases = pd.concat([source.frame["bias_debiased"] for source in (one, other)], axis=1).dropna().to_numpy()
-    what = f"debiased bias, {one.label} over {other.label}, ground truth {one.ground_truth}, {len(biases)} models"
-    return Measurement(*intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1]), what, (one, other))
+    words, models = "minus" if contrast == "difference" else "over", f", {len(biases)} models"
+    what = f"debiased bias, {one.label} {words} {other.label}, ground truth {one.ground_truth}"
+    if contrast == "ratio":
+        interval = intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1])
+    elif len(biases) > 1:
+        interval = intervals.student(biases[:, 0] - biases[:, 1])
+    else:
+        low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+        interval, models = (float(biases[0, 0] - biases[0, 1]), float(low), float(high)), ""
+    return Measurement(*interval, what + models, (one, other))
 
 
 _LOW_HIGH = ("bias_low", "bias_high")
