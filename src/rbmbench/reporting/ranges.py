@@ -42,13 +42,13 @@ def exponent_of(panels: Iterable[ChartPanel]) -> int:
     return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
 
 
-def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
+def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = ()) -> tuple[float, float]:
     """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
 
-    ``curves`` are those of `frame_of`. The range holds lines at ``heights``; ``start`` is the share of x that may fall
-    out of it. One curve that dives far below all others is cut off.
+    ``curves`` are those of `frame_of`. The range holds lines at ``heights``. One curve that dives far below all others
+    is cut off.
     """
-    later = curves[curves["x"] >= start * curves["x"].max()]
+    later = curves[curves["x"] >= START * curves["x"].max()]
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
     low, high = _lowest(later), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
     low = min(low, *heights, np.inf)

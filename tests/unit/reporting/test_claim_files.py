@@ -90,6 +90,17 @@ MISTAKES = {
     "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: is missing"),
     "argument misspelt": ("ucd", one(ABOVE | {"metirc": "x"}), f"{C}metirc: unknown key 'metirc'; nearest: 'metric'"),
     "argument of another kind": ("ucd", one(GAP | {"against": "fig2.a.cd_1"}), f"{C}against: unknown key 'against'"),
+    "argument that an alias fixes": (
+        "ucd",
+        one(ABOVE | {"statistic": "peak"}),
+        f"{C}statistic: unknown key",
+    ),
+    "argument that an alias requires": ("ucd", one(ABOVE | {"kind": "lead_after"}), f"{C}share: is missing"),
+    "null for such an argument": (
+        "ucd",
+        one(ABOVE | {"kind": "lead_after", "share": None}),
+        f"{C}share: must be",
+    ),
     "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: must "),
     "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: must be a valid integer, got True"),
     "list for a text": (

@@ -8,7 +8,7 @@ nats. Curves are compared trial by trial; trials with a value that is not finite
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import Field
@@ -224,9 +224,7 @@ def _at_end(curves: Curves) -> tuple[float, float]:
     return (1 - FINAL_SHARE) * last, last
 
 
-@measures(
-    **{name: {"statistic": name} for name in ("peak_iteration", "rising_share")}, decline={"statistic": "decline"}
-)
+@measures(**{name: {"statistic": name} for name in get_args(Shape)})
 def curve_shape(
     evidence: Evidence,
     *,
