@@ -68,6 +68,11 @@ class LearningCurvesSpec(CurvesFigure):
         return "epoch" if self.panels[0].epoch else "iteration"
 
     @property
+    def has_one_trial(self) -> bool:
+        """Whether no panel has several trials."""
+        return all(panel.trials == 1 for panel in self.panels)
+
+    @property
     def changed(self) -> tuple[Difference, ...]:
         """The settings that are not the published ones, of those that the metrics of their panels depend on."""
         shown = {panel.name: panel.metrics for panel in self.panels}
@@ -107,7 +112,15 @@ class LearningCurvesSpec(CurvesFigure):
         )
 
     def caption(self, results: CurveResults) -> str:
-        notes = [*variant_notes(self), *_metric_notes(self, results.summary), _spread_note(self)]
+        notes = [*variant_notes(self), *_metric_notes(self, results.summary)]
+        if self.has_one_trial:
+            notes.append("Lines: a single trial.")
+        else:
+            low, high = self.band.percent
+            notes.append(f"Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.")
+            paths = f"Thin dark lines: single trials, {self.band.sample_paths} a curve."
+            notes += [paths] * bool(self.band.sample_paths)
+            notes += ["Thin dark lines: medians over the trials."] * self.band.median
         if "estimate_low" in results.summary:
             open_ended = bool(np.isneginf(results.summary["estimate_low"]).any())
             notes.append(f"{ESTIMATES.capitalize()}{', without a lower end where few particles count' * open_ended}.")
@@ -292,27 +305,14 @@ def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _is_single(spec: LearningCurvesSpec) -> bool:
-    return all(panel.trials == 1 for panel in spec.panels)
-
-
 def band_note(spec: LearningCurvesSpec) -> str:
     """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
-    if _is_single(spec):
+    if spec.has_one_trial:
         return "line: a single trial"
     band, (low, high) = spec.band, spec.band.percent
     note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
     paths = {0: "", 1: "; thin dark line: a single trial"}
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
-
-
-def _spread_note(spec: LearningCurvesSpec) -> str:
-    if _is_single(spec):
-        return "Lines: a single trial."
-    band, (low, high) = spec.band, spec.band.percent
-    thin = f" Thin dark lines: single trials, {band.sample_paths} a curve." if band.sample_paths else ""
-    thin += " Thin dark lines: medians over the trials." * band.median
-    return f"Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{thin}"
 
 
 def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[str]:

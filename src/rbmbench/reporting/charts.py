@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from json import dumps
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
@@ -62,12 +62,22 @@ def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, 
 
 
 def of_run(run: RunData) -> dict[str, object]:
-    """Return the fields of a `Series` that a run gives: its id, and what an iteration of it takes."""
+    """Return the fields of a `Series` that a run gives: its id, and what an iteration of each stage takes."""
     meta, seconds = run.meta, None
     if is_trained(meta) and meta.get("iterations") and meta.get("trials"):
         seconds = float(f"{training_seconds(meta) / (meta['iterations'] * meta['trials']):.5g}")
-    schedule = (meta.get("settings") or {}).get("schedule") or ()
-    return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": _steps(schedule)}
+    stages = []
+    for stage in (meta.get("settings") or {}).get("schedule") or ():
+        steps = 0
+        with suppress(SettingsError):  # an estimator that is gone
+            estimator, update = stage["estimator"], stage.get("update") or {}
+            rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
+            of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
+            steps = getattr(rule, "inner_steps", 1) * of_phase
+        if not steps:  # their number is not fixed
+            break
+        stages.append(StepsPerIteration(until=stage["until"], steps=steps))
+    return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": tuple(stages)}
 
 
 def is_trained(meta: Meta) -> bool:
@@ -78,22 +88,6 @@ def is_trained(meta: Meta) -> bool:
 def machines(runs: Iterable[RunData]) -> int:
     """Return on how many kinds of machines runs were made."""
     return len({machine_of(run.meta) for run in runs if is_trained(run.meta)})
-
-
-def _steps(schedule: Sequence[Mapping[str, Any]]) -> tuple[StepsPerIteration, ...]:
-    """Return the Gibbs steps of each stage of a schedule, up to the first whose number is not fixed."""
-    stages = []
-    for stage in schedule:
-        steps = 0
-        with suppress(SettingsError):  # an estimator that is gone
-            estimator, update = stage["estimator"], stage.get("update") or {}
-            rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
-            of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
-            steps = getattr(rule, "inner_steps", 1) * of_phase
-        if not steps:
-            break
-        stages.append(StepsPerIteration(until=stage["until"], steps=steps))
-    return tuple(stages)
 
 
 def described(shown: Item, spec: FigureSpec | TableSpec, **more: object) -> Item:

@@ -60,7 +60,14 @@ class ContestEntry(Curve):
         """Return the curves of the trials in a contest; see `OfContestsSpec.read`."""
         run, budget = RunData.read(self.folder), contest.products
         tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
-        made = _products(run, value)
+        settings = run.meta["settings"]
+        if settings.get("products"):
+            made = run.trials("products")
+        else:
+            stage = Stage.model_validate(settings["schedule"][0])
+            sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
+            cost = products_of(stage.estimator, stage.update, sizes)()
+            made = pd.DataFrame(1, value.index, value.columns) * (cost * value.columns.to_numpy())
         spent, last = made.clip(upper=budget), made.columns[-1]
         seconds = training_seconds(run.meta) / made[last].sum() * spent
         # With one iteration more it would exceed the budget.
@@ -69,7 +76,9 @@ class ContestEntry(Curve):
         columns = {"tuning": tuning.mask(dear), "value": value.mask(dear), "seconds": seconds}
         columns = {name: frame.round(DECIMALS) for name, frame in columns.items()} | {"products": spent}
         long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
-        first, data, verdicts = run.meta["settings"]["first_trial"], run.data, self._verdicts()
+        first, data = settings["first_trial"], run.data
+        certificates = read_table(self.certificate, CERTIFICATE).groupby("trial") if self.certificate else ()
+        verdicts = {trial: str(verdict(rows)) for trial, rows in certificates}
         return long.assign(
             contest=contest.name,
             data=contest.data,
@@ -84,11 +93,6 @@ class ContestEntry(Curve):
             certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(long["iteration"] == last)],
             commit=(run.meta.get("commit") or "")[:7],
         )[COLUMNS]
-
-    def _verdicts(self) -> dict[int, str]:
-        """Return the verdicts of certificates, in words, by the index of the model."""
-        rows = read_table(self.certificate, CERTIFICATE).groupby("trial") if self.certificate else ()
-        return {trial: str(verdict(of_trial)) for trial, of_trial in rows}
 
 
 class ContestSpec(Spec):
@@ -147,17 +151,6 @@ class OfContestsSpec(Shown):
         missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
         labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
-
-
-def _products(run: RunData, evaluations: pd.DataFrame) -> pd.DataFrame:
-    """Return the products that trials (index) have made until evaluations (columns), those undone included."""
-    settings = run.meta["settings"]
-    if settings.get("products"):
-        return run.trials("products")
-    stage = Stage.model_validate(settings["schedule"][0])
-    sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
-    cost = products_of(stage.estimator, stage.update, sizes)()
-    return pd.DataFrame(1, evaluations.index, evaluations.columns) * (cost * evaluations.columns.to_numpy())
 
 
 def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: float) -> np.ndarray:
@@ -303,16 +296,12 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
         row["missing"] = REFUSED if trials["refused"].any() else TOO_DEAR if trials["value"].isna().any() else ""
         row |= dict(zip(("rank", "rank_low", "rank_high"), student(trials["rank"]), strict=True))
         rows.append(row | {"seconds": trials["seconds"].mean()})
-    results = pd.DataFrame(rows).merge(_certified(curves), on=[*ENTRANT, "rate"], how="left")
-    return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
-
-
-def _certified(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return how many models of each algorithm and rate have a certificate, and what it says."""
     examined = curves[curves["certificate"].fillna("") != ""]
     sure = examined["certificate"] == CERTIFIED
-    counted = examined.assign(sure=sure, doubt=examined["certificate"].where(~sure)).groupby([*ENTRANT, "rate"])
-    return counted.agg(examined=("sure", "size"), certified=("sure", "sum"), doubts=("doubt", "first")).reset_index()
+    groups = examined.assign(sure=sure, doubt=examined["certificate"].where(~sure)).groupby([*ENTRANT, "rate"])
+    certified = groups.agg(examined=("sure", "size"), certified=("sure", "sum"), doubts=("doubt", "first"))
+    results = pd.DataFrame(rows).merge(certified.reset_index(), on=[*ENTRANT, "rate"], how="left")
+    return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
 
 
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from rbmbench.config.parts import Printed
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
-from rbmbench.planning.specs import FigureSpec, RunFolder, TrainedPanel
+from rbmbench.planning.specs import FigureSpec, TrainedPanel
 from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
@@ -187,25 +187,22 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
         Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
         value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
     """
-    curves = [(panel, run, metric) for panel in panels for metric in panel.metrics for run in panel.runs]
-    return pd.concat([_curve(panel, run, metric, runs[run.folder]) for panel, run, metric in curves], ignore_index=True)
-
-
-def _curve(panel: PanelSpec, run: RunFolder, metric: str, files: RunData) -> pd.DataFrame:
-    try:
-        trials = files.trials(metric)
-    except ResultsError as error:
-        raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-    data = files.data
-    labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
-    values = [*labels, data["stand_in"], data["rows"]]
-    rows = {
-        "trial": np.repeat(trials.index, trials.shape[1]),
-        "iteration": np.tile(trials.columns, len(trials)),
-        "metric": metric,
-        "value": trials.to_numpy().ravel(),
-    }
-    return pd.DataFrame(dict(zip(PANEL_COLUMNS, values, strict=True)) | rows)
+    parts = []
+    for panel, metric, run in ((p, metric, run) for p in panels for metric in p.metrics for run in p.runs):
+        try:
+            trials, data = runs[run.folder].trials(metric), runs[run.folder].data
+        except ResultsError as error:
+            raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
+        labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
+        labels += [data["stand_in"], data["rows"]]
+        rows = {
+            "trial": np.repeat(trials.index, trials.shape[1]),
+            "iteration": np.tile(trials.columns, len(trials)),
+            "metric": metric,
+            "value": trials.to_numpy().ravel(),
+        }
+        parts.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
+    return pd.concat(parts, ignore_index=True)
 
 
 def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:

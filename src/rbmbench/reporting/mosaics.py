@@ -54,7 +54,11 @@ def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
 def snapshots(numbers: pd.DataFrame) -> Iterator[Snapshot]:
     """Yield the models of a table with `COLUMNS`, by algorithm and iteration, in its order."""
     for (algorithm, label, iteration), rows in numbers.groupby(["algorithm", "label", "iteration"], sort=False):
-        levels = {what: _levels(images["pixels"]) for what, images in rows.groupby("what")}
+        levels = {}
+        for what, texts in rows.groupby("what")["pixels"]:
+            side = math.isqrt(len(texts.iloc[0]))
+            letters = np.frombuffer("".join(texts).encode(), np.uint8).astype(float)
+            levels[what] = (letters - FIRST).reshape(-1, side, side)
         filters, samples = (levels[FILTER] - ZERO) / (LEVELS - 1 - ZERO), levels[SAMPLE] / (LEVELS - 1)
         yield Snapshot(algorithm, label, iteration, float(rows["largest"].max()), filters, samples)
 
@@ -69,11 +73,6 @@ def picture_of(images: np.ndarray, what: str) -> np.ndarray:
 
 def _texts(levels: np.ndarray) -> list[str]:
     return [(row + FIRST).astype(np.uint8).tobytes().decode() for row in levels]
-
-
-def _levels(texts: pd.Series) -> np.ndarray:
-    side = math.isqrt(len(texts.iloc[0]))
-    return (np.frombuffer("".join(texts).encode(), np.uint8).astype(float) - FIRST).reshape(-1, side, side)
 
 
 def address(colours: np.ndarray) -> str:

@@ -50,20 +50,14 @@ def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = ()) -> tupl
     """
     later = curves[curves["x"] >= START * curves["x"].max()]
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
-    low, high = _lowest(later), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
-    low = min(low, *heights, np.inf)
+    means = later.groupby("curve")["mean"]
+    lowest, second = [*means.min().sort_values().iloc[:2], np.inf][:2]
+    others = later["mean"].max() - second
+    if second - lowest > (DEEPEST_DIVE - 1) * others > 0:
+        lowest = second - 0.15 * others
+    low, high = min(lowest, *heights, np.inf), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
     pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
     return low - pad, high + pad
-
-
-def _lowest(later: pd.DataFrame) -> float:
-    """Return how far down the means of a panel are shown."""
-    lows = later.groupby("curve")["mean"].min().sort_values()
-    if len(lows) < 2:
-        return lows.iloc[0]
-    lowest, second = lows.iloc[:2]
-    others = later["mean"].max() - second
-    return second - 0.15 * others if second - lowest > (DEEPEST_DIVE - 1) * others > 0 else lowest
 
 
 def without_start(curves: pd.DataFrame) -> pd.DataFrame:

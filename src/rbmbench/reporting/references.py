@@ -50,16 +50,15 @@ def references(panel: PanelSpec) -> list[Line]:
     rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
     lines = []
     for name in panel.references:
-        value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
+        if name == "maximum":
+            value = maximum(rows)
+        else:
+            arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
+            rbm = RBM(*(arrays[array] for array in TRUE_ARRAYS))
+            if not is_enumerable(rbm.visible_units, rbm.hidden_units):
+                sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
+                message = f"the true model has {sizes}, too many for the reference 'true_model'"
+                raise ResultsError(f"{panel.data_file}: {message}")
+            value = true_model(rows, rbm)
         lines.append(Line(title=TITLES[name], value=value, look=name))
     return lines
-
-
-def _true_rbm(panel: PanelSpec) -> RBM:
-    """Return the model that the rows of a panel's data set were drawn from."""
-    arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
-    rbm = RBM(*(arrays[name] for name in TRUE_ARRAYS))
-    if not is_enumerable(rbm.visible_units, rbm.hidden_units):
-        sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
-        raise ResultsError(f"{panel.data_file}: the true model has {sizes}, too many for the reference 'true_model'")
-    return rbm

@@ -119,14 +119,6 @@ class RangedClaim(Claim):
         """Return the accepted range."""
         return self.above, self.below
 
-    def range_mistake(self) -> str | None:
-        """Return what is wrong with the range, after the key; None if nothing is."""
-        if math.isinf(self.above) and math.isinf(self.below):
-            return "above: 'above' or 'below' is missing"
-        if self.above >= self.below:
-            return f"above: must be less than 'below', {self.below:g}, got {self.above:g}"
-        return None
-
 
 @cache
 def claim_models() -> dict[str, type[Claim]]:
@@ -224,8 +216,11 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
             if isinstance(kind, str):
                 _known(f"{place}: kind", "kind", kind, claim_models())
             claim = parse(claim_models().get(str(kind), Claim), values, place)
-            if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
-                raise SettingsError(f"{place}: {mistake}")
+            if isinstance(claim, RangedClaim) and not claim.above < claim.below:
+                message = f"must be less than 'below', {claim.below:g}, got {claim.above:g}"
+                raise SettingsError(f"{place}: above: {message}")
+            if isinstance(claim, RangedClaim) and claim.bounds() == (-math.inf, math.inf):
+                raise SettingsError(f"{place}: above: 'above' or 'below' is missing")
             if claim.id in known:
                 raise SettingsError(f"{place}: id: must be unique")
             known.add(claim.id)

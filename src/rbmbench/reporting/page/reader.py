@@ -83,7 +83,12 @@ class Folder:
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
         verdicts = read_verdicts(self.layout.verdicts)
-        self._check_claims(verdicts)
+        for paper, file in self.claim_files.items():
+            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
+            for record in verdicts:
+                if record.paper == paper and record.claim not in ids:
+                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
+                    raise ResultsError(f"{self.layout.verdicts}: {message}")
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
@@ -92,24 +97,19 @@ class Folder:
             made[key] = dict.fromkeys(origin for folder in spec.folders() for origin in origins(folder, self.layout))
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: read_shown(self.layout, key) for key in sorted(keys, key=order)}
+        # By paper, figure and table, without those on figures that were not asked for.
+        places = {paper: place for place, paper in enumerate(self.claim_files)}
+        shown = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
+        shown.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
             findings=tuple(self._findings(verdicts, items)),
-            claims=tuple(self._claim(record, items.get(record.shown)) for record in self._ordered(verdicts, items)),
+            claims=tuple(self._claim(record, items.get(record.shown)) for record in shown),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
-
-    def _check_claims(self, verdicts: Sequence[Verdict]) -> None:
-        """Refuse verdicts on claims that the files of their papers do not have."""
-        for paper, file in self.claim_files.items():
-            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
-            for record in verdicts:
-                if record.paper == paper and record.claim not in ids:
-                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
-                    raise ResultsError(f"{self.layout.verdicts}: {message}")
 
     def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
         """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
@@ -120,16 +120,15 @@ class Folder:
             if any(finding.answer != "not run" for finding in findings):
                 yield from (finding for finding in findings if not self.is_part or here & set(finding.claims))
 
-    def _ordered(self, verdicts: Iterable[Verdict], items: Collection[str]) -> list[Verdict]:
-        """Return verdicts by paper, figure and table, without those on figures that were not asked for."""
-        papers = {paper: place for place, paper in enumerate(self.claim_files)}
-        here = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
-        return sorted(here, key=lambda record: (papers.get(record.paper, len(papers)), order(record.shown)))
-
     def _metas(self, key: str) -> Mapping[str, Meta]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
-            return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
+            metas = {}
+            for folder in self.specs[key].folders():
+                metas[Path(folder).name] = meta = read_meta(folder)
+                meta["settings"]  # which every job has: raises an error
+                check_files(folder)
+            return metas
         metas, file = read_kept_metas(self.kept[key]), self.kept[key]
         if SAME_AS in metas:
             named, other = metas, str(metas[SAME_AS])
@@ -159,11 +158,13 @@ class Folder:
     def _shown(self, item: Chart | Table, results: int, made: Collection[Origin]) -> Shown:
         """Return a figure or a table as the page shows it."""
         key = item.key
+        notebook = self.layout.notebook(key, "html")
+        has_notebook = Path(notebook).is_file()
         words = {name: getattr(item, name) for name in ("key", "paper", "reading", "differences", "variant")}
         words |= {
             "heading": number_of(key) + (f": {item.title}" if item.title else ""),
             "command": command([key], self.configfiles),
-            "notebook": self._notebook(key),
+            "notebook": quote(Path(path.relpath(notebook, self.page.parent)).as_posix()) if has_notebook else "",
             "results": len(made) or results,
             "other_code": sum(origin.code == OTHER for origin in made),
         }
@@ -179,18 +180,6 @@ class Folder:
             images=item.images,
             picture=picture(self.layout.figure(key, "png")),
         )
-
-    def _notebook(self, key: str) -> str:
-        file = self.layout.notebook(key, "html")
-        return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
-
-
-def _intact(folder: str) -> Meta:
-    """Return the meta of a result of which no file was changed."""
-    meta = read_meta(folder)
-    meta["settings"]  # which every job has: raises an error
-    check_files(folder)
-    return meta
 
 
 def _marks(record: Verdict, chart: Chart) -> Iterator[Mark]:

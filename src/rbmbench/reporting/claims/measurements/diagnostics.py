@@ -5,8 +5,7 @@ Where a claim names no metric, that of the panel of the curve is meant, the firs
 """
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -193,18 +192,12 @@ def _after(curves: Curves, after: int):
     """
     trials = curves.trials.loc[paired(curves)]
     ends = trials.columns.to_numpy(dtype=float)
-    # A diagnostic stands for the iterations since the evaluation before.
-    gaps = np.diff(ends, prepend=_before(curves.meta["settings"], ends[0]))
+    # A diagnostic stands for the iterations since training halted: at an evaluation before, or the end of a stage. A
+    # metric whose first evaluation is at iteration 0 stands for no iteration there.
+    settings, first = curves.meta["settings"], ends[0]
+    every = settings.get("evaluate_every") or max(first, 1)
+    stages = [stage.get("until", first) for stage in settings.get("schedule", ())]
+    halts = [halt for halt in (*stages, *settings.get("evaluate_at", ())) if halt < first]
+    gaps = np.diff(ends, prepend=max(0, every * (np.ceil(first / every) - 1), *halts))
     late = ends > after
     return trials.loc[:, late], gaps[late] / gaps[late].sum()
-
-
-def _before(settings: Mapping[str, Any], first: float) -> float:
-    """Return the last iteration before ``first`` at which training halts: an evaluation, or the end of a stage.
-
-    It is 0 for a metric whose first evaluation is at iteration 0, which stands for no iteration.
-    """
-    every = settings.get("evaluate_every") or max(first, 1)
-    ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
-    halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
-    return max(0, every * (np.ceil(first / every) - 1), *halts)

@@ -109,8 +109,14 @@ def order_of_magnitude(
         estimates = source.printed_estimates
         if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
-    bounds = lower, published * factor
-    return Measurement(*_entry_interval(source, quantity), what, (source,), POSITIVE, bounds, published)
+    bounds, column, single = (lower, published * factor), _COLUMNS[quantity], source.frame.iloc[0]
+    if len(source.frame) > 1:
+        interval = intervals.student(source.frame[column])
+    elif quantity == "variance":
+        interval = intervals.variance(float(single["variance"]), source.budget["estimates"])
+    else:
+        interval = tuple(float(single[name]) for name in (column, *_LOW_HIGH))
+    return Measurement(*interval, what, (source,), POSITIVE, bounds, published)
 
 
 @measures(sets_range=True)
@@ -139,17 +145,6 @@ def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[
         return evidence.of(name, "bias_variance"), published
     except NotRun as reason:
         raise NotRun(str(reason), published) from None
-
-
-def _entry_interval(source: Source, quantity: str) -> tuple[float, float, float]:
-    """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
-    column = _COLUMNS[quantity]
-    if len(source.frame) > 1:
-        return intervals.student(source.frame[column])
-    single = source.frame.iloc[0]
-    if quantity == "variance":
-        return intervals.variance(float(single["variance"]), source.budget["estimates"])
-    return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
 @measures()
