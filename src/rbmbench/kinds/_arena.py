@@ -119,7 +119,6 @@ def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **lege
 
 
 def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
-    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
     return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
@@ -334,7 +333,6 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) 
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of one contest, by the rank under equal products."""
     tables = {cost: one.set_index("algorithm") for cost, one in numbers.groupby("cost", sort=False)}
     products = tables["products"].sort_values("rank")
     seconds = tables["seconds"].reindex(products.index)

@@ -241,7 +241,6 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, re
 
 
 def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]:
-    """Yield the entries of the legend: algorithms, further metrics, lines, marks and printed values."""
     runs = {run.algorithm: run for panel in spec.panels for run in panel.runs}
     yield from (Entry(label=run.label, key=key, color=run.color, dash=run.dash) for key, run in runs.items())
     yield from (Entry(label=label, look=THIN[place - 1]) for label, place in further_lines(spec, summary))
@@ -396,5 +395,4 @@ def schedule_notes(spec: LearningCurvesSpec, runs: Mapping[str, RunData]) -> Ite
 
 
 def _panels(names: list[str]) -> str:
-    """Return the names of panels in words: "panel a", "panels a and b"."""
     return f"panel{'s' * (len(names) > 1)} {listed(names)}"

@@ -224,7 +224,17 @@ class BiasVarianceSpec(TableSpec):
             the models), estimates (how many each number rests on), ground_truth, model (index of the trained model),
             and the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
         """
-        tidy = pd.concat([_read(row, part) for row in self.rows for part in row.estimates], ignore_index=True)
+        parts = []
+        for row, estimate in ((line, part) for line in self.rows for part in line.estimates):
+            model, meta = read_meta(row.model), read_meta(estimate.folder)
+            data, settings = data_of(model, row.model), meta.get("settings", {})
+            title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
+            labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
+            named = dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True))
+            named |= {"iterations": model.get("iterations")}
+            named |= {"estimates": settings.get("estimates", meta.get("estimates"))}
+            parts.append(read_table(estimate.folder, BIAS).rename(columns={"trial": "model"}).assign(**named))
+        tidy = pd.concat(parts, ignore_index=True)
         keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
         # A pivot would drop or cross keys that are missing, such as k; a number for each distinct row avoids both.
         rows = tidy.groupby(keys, sort=False, dropna=False).ngroup()
@@ -300,22 +310,6 @@ class BiasVarianceSpec(TableSpec):
             ground_truth=truth,
             printed_estimates=self.published.estimates,
         )
-
-
-def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
-    model, meta = read_meta(row.model), read_meta(estimate.folder)
-    data, settings = data_of(model, row.model), meta.get("settings", {})
-    title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
-    labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
-    return (
-        read_table(estimate.folder, BIAS)
-        .rename(columns={"trial": "model"})
-        .assign(
-            **dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True)),
-            iterations=model.get("iterations"),
-            estimates=settings.get("estimates", meta.get("estimates")),
-        )
-    )
 
 
 def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:

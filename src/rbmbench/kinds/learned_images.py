@@ -158,7 +158,6 @@ class LearnedImagesSpec(FigureSpec):
         )
 
     def _phrases(self, results: pd.DataFrame) -> list[str]:
-        """Return what is below the published budgets, and stand-in data, in phrases."""
         return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(results))]
 
 

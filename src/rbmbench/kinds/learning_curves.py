@@ -137,7 +137,6 @@ class LearningCurves(Kind):
 
 
 def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:
-    """Return the budget of log Z of a panel; None where it is exact."""
     settings = next((job.settings for job in evaluations.values()), None)
     tempered = {"products": settings.tempering.products} if settings and settings.tempering else {}
     if tempered and not settings.compared:

@@ -199,7 +199,6 @@ def _draw_panel(
 
 
 def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: float) -> None:
-    """Draw mean, band, and thin medians or single trials."""
     known = np.flatnonzero(np.isfinite(array_of(series.mean)))
     if not len(known):
         return
@@ -321,7 +320,6 @@ def _scale(ax: Axes, limits: tuple[float, float], scale: str) -> None:
 
 
 def _set_ticks(axis: Axis) -> None:
-    """Give an axis a few ticks, labelled without an offset."""
     axis.set_major_locator(MaxNLocator(6))
     axis.set_major_formatter(ScalarFormatter(useOffset=False))
 
@@ -412,7 +410,6 @@ def _handles(entries: Iterable[Entry], looks: dict[str, Look]) -> list[Artist]:
 
 
 def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Sheet) -> None:
-    """Put the legend of the chart, or else of its points or curves, below all panels."""
     legend = chart.legend
     handles = _handles(legend.entries, looks) or [
         handle for ax in figure.axes for handle in ax.get_legend_handles_labels()[0]
@@ -454,7 +451,6 @@ def _show(ax: Axes, image: Image) -> None:
 
 
 def _draw_sheets(figure: Figure, chart: Chart, sheet: Sheet) -> None:
-    """Draw images two in a row."""
     rows, layout = -(-len(chart.images) // 2), chart.layout
     figure.set_figheight(sheet.share * (layout.head[0] + layout.row * rows))
     axes = figure.subplots(rows, 2, squeeze=False).ravel()

@@ -276,7 +276,6 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
 
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
-    """Return the published tables, by key; refuse unknown tables, rows and algorithms."""
     algorithms = {name for paper in papers for name in paper.algorithms}
     known = {name: table for paper in papers for name, table in paper.tables.items()}
     tables = {}
@@ -328,7 +327,6 @@ def schema() -> dict[str, Any]:
 
 
 def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, Any]:
-    """Return the schema of one kind of claim, which refers to the common keys."""
     result = model.model_json_schema()
     del result["$defs"]
     result["properties"] = {

@@ -141,7 +141,6 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
 
 
 def _speed(folder: Path) -> Speed:
-    """Return the measured speed that a folder holds; `ResultsError` if a file is missing or damaged."""
     table, meta = speed.read_steps(folder / STEPS), read_json(folder / "steps.meta.json")
     shown = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
     try:

@@ -156,7 +156,6 @@ class Folder:
         )
 
     def _shown(self, item: Chart | Table, results: int, made: Collection[Origin]) -> Shown:
-        """Return a figure or a table as the page shows it."""
         key = item.key
         notebook = self.layout.notebook(key, "html")
         has_notebook = Path(notebook).is_file()

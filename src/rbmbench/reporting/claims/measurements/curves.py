@@ -219,7 +219,6 @@ def _lead(sources: Sequence[Curves], late: np.ndarray, other_late: np.ndarray, w
 
 
 def _at_end(curves: Curves) -> tuple[float, float]:
-    """Return the iterations of the final value."""
     last = float(curves.trials.columns[-1])
     return (1 - FINAL_SHARE) * last, last
 

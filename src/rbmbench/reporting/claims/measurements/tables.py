@@ -137,7 +137,6 @@ def typical_model(
 
 
 def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Source, float]:
-    """Return an entry of a table, and the published value of a quantity of it."""
     published = evidence.published(name, quantity)
     if published is None:
         raise NotRun(f"no published {quantity} of {name}")
