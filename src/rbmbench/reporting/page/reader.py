@@ -10,9 +10,9 @@ import io
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import path
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import quote
 
 from rbmbench.base.errors import ResultsError
@@ -44,41 +44,29 @@ PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 
 
+@dataclass
 class Folder:
-    """One folder of results. `ResultsError` of all its methods if a file is missing or damaged.
+    """One folder of results. `ResultsError` of all its methods if a file is missing or damaged."""
 
-    Parameters
-    ----------
-    root : path
-        Such as results/paper or results/reference/paper; its name is that of the scale.
-    page : path
-        The page to write, for addresses relative to it.
-    configfiles : sequence of str
-        Overlays of the configuration, for the commands on the page.
-    specs : sequence of path, optional
-        Specs of the figures and tables to show; by default all of the folder.
-    files : mapping of str to ClaimFile
-        The files of claims by paper, whose findings the verdicts answer, in the order in which papers are shown.
-    is_part : bool
-        Whether figures or tables of the papers are left out, so that findings without a claim here are, too.
-    """
+    root: Path
+    """Such as results/paper or results/reference/paper; its name is that of the scale."""
+    page: Path
+    """The page to write, for addresses relative to it."""
+    configfiles: Sequence[str]
+    """Overlays of the configuration, for the commands on the page."""
+    chosen: Sequence[Path] = ()
+    """Specs of the figures and tables to show; by default all of the folder."""
+    claim_files: Mapping[str, ClaimFile] = field(default_factory=dict)
+    """By paper, whose findings the verdicts answer, in the order in which papers are shown."""
+    is_part: bool = False
+    """Whether figures or tables of the papers are left out, so that findings without a claim here are, too."""
 
-    def __init__(
-        self,
-        root: Path,
-        page: Path,
-        configfiles: Sequence[str],
-        specs: Sequence[Path] = (),
-        files: Mapping[str, ClaimFile] = MappingProxyType({}),
-        is_part: bool = False,
-    ):
-        self.layout, self.page, self.configfiles = Layout(str(root)), page, configfiles
-        self.claim_files, self.is_part = files, is_part
-        self.kept = {} if specs else {file.stem: file for file in sorted((root / "meta").glob("*.json"))}
+    def __post_init__(self) -> None:
+        self.layout, self.judges = Layout(str(self.root)), self.root.name != CHECK_OF_INSTALLATION
+        self.kept = {} if self.chosen else {file.stem: file for file in sorted((self.root / "meta").glob("*.json"))}
         # Kept specs are there to draw again; what they rest on is in the meta.
-        files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
+        files = () if self.kept else self.chosen or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
-        self.judges = Path(self.layout.root).name != CHECK_OF_INSTALLATION
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
@@ -102,7 +90,7 @@ class Folder:
         shown = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
         shown.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
         return Results(
-            name=Path(self.layout.root).name,
+            name=self.root.name,
             judges=self.judges,
             findings=tuple(self._findings(verdicts, items)),
             claims=tuple(self._claim(record, items.get(record.shown)) for record in shown),
