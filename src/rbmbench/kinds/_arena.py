@@ -13,12 +13,10 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from rbmbench.base.settings import Settings
-from rbmbench.kinds._contests import OfContestsSpec
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
+from rbmbench.reporting import charts
 from rbmbench.reporting.contests import (
     COSTS,
     NEAREST_TARGET,
@@ -26,6 +24,7 @@ from rbmbench.reporting.contests import (
     SHARES,
     TARGETS,
     WIDEST,
+    OfContestsSpec,
     anytime_curves,
     contest_results,
     final_ranks,
@@ -78,7 +77,6 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
     """The table of an arena."""
 
     kind: Literal["arena_results"]
-    published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         return contest_results(results)
@@ -121,9 +119,6 @@ def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **lege
 
 
 def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
-    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
-    from rbmbench.reporting import charts
-
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
     return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
@@ -179,8 +174,6 @@ def _vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
 
 def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     """Return mean ranks with intervals, and the ranks in each contest under equal products."""
-    from rbmbench.reporting import charts
-
     overall, products = numbers[numbers["contest"] == OVERALL], numbers[numbers["cost"] == "products"]
     products = products[products["contest"] != OVERALL]
     order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
@@ -340,7 +333,6 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) 
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of one contest, by the rank under equal products."""
     tables = {cost: one.set_index("algorithm") for cost, one in numbers.groupby("cost", sort=False)}
     products = tables["products"].sort_values("rank")
     seconds = tables["seconds"].reindex(products.index)

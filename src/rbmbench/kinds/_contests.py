@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import Field, model_validator
 
 from rbmbench import estimators
@@ -20,15 +19,10 @@ from rbmbench.base.settings import AnnealingBudget, CertificateBudget, Choice, C
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import FigureName, Name, Names, Panel
-from rbmbench.io.layout import CERTIFICATE, CURVE, META
-from rbmbench.io.results import read_table
-from rbmbench.measurements.verdicts import verdict
+from rbmbench.kinds._arena import ArenaSpec
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import Curve, Shown, Spec
-from rbmbench.reporting.contests import contest_curves
-from rbmbench.reporting.frames import RunData
 from rbmbench.updates import products_of
 
 EARLIEST, LATE = 0.002, 0.1
@@ -95,6 +89,8 @@ class Contest(Settings):
 
 class OfContests(Kind):
     """Base of the figures and the table of an arena."""
+
+    SPEC = ArenaSpec
 
     def contests_of(self, paper: Paper) -> Contests:
         """Return the figure whose contests are shown."""
@@ -203,68 +199,3 @@ class ViewOfContests(OfContests):
     def check(self, checks: Checks, location: tuple) -> None:
         known = [name for name, figure in checks.paper.figures.items() if isinstance(figure, Contests)]
         checks.check_names("figure with contests", (self.of,), known, (*location, "of"))
-
-
-class ContestEntry(Curve):
-    """An algorithm at one rate, and the folder of its run or the run's evaluation."""
-
-    algorithm: str
-    label: str
-    rate: float
-    folder: str
-    certificate: str | None = None
-    """Folder of the certificates of some trials."""
-
-
-class ContestSpec(Spec):
-    """One contest; see `Contest`."""
-
-    name: str
-    data: str
-    hidden: int
-    products: float
-    tuning_trials: int
-    tuned_by: str
-    judged_by: str
-    entries: tuple[ContestEntry, ...]
-
-
-class OfContestsSpec(Shown):
-    """Base of the specs of an arena."""
-
-    contests: tuple[ContestSpec, ...]
-
-    def sources(self) -> dict[str, tuple[str, ...]]:
-        entries = [entry for contest in self.contests for entry in contest.entries]
-        certificates = {entry.certificate: (CERTIFICATE,) for entry in entries if entry.certificate}
-        return {entry.folder: (CURVE, META) for entry in entries} | certificates
-
-    def read(self) -> pd.DataFrame:
-        return pd.concat([self._curves(contest) for contest in self.contests], ignore_index=True)
-
-    def _curves(self, contest: ContestSpec) -> pd.DataFrame:
-        runs = {entry.folder: RunData.read(entry.folder) for entry in contest.entries}
-        return contest_curves(contest, runs, {entry.folder: _verdicts(entry.certificate) for entry in contest.entries})
-
-    @property
-    def entries(self) -> dict[str, ContestEntry]:
-        return {entry.algorithm: entry for contest in self.contests for entry in contest.entries}
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """What figures call the algorithms, by their key."""
-        return {name: entry.label for name, entry in self.entries.items()}
-
-    @property
-    def lacks(self) -> str:
-        """What the published one has and this has not, as `Shown.lacks`, and algorithms that no contest has."""
-        missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
-        labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
-        return super().lacks + f", without {', '.join(labels)}" * bool(labels)
-
-
-def _verdicts(folder: str | None) -> dict[int, str]:
-    """Return the verdict on each model that certificates in a folder are of, in words."""
-    if folder is None:
-        return {}
-    return {trial: str(verdict(rows)) for trial, rows in read_table(folder, CERTIFICATE).groupby("trial")}

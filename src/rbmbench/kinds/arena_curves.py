@@ -6,7 +6,6 @@ from typing import Literal
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._arena import ArenaSpec
 from rbmbench.kinds._contests import Contests
 
 
@@ -15,5 +14,3 @@ class ArenaCurves(Contests):
     """A figure of anytime curves, and the contests that the other figures of an arena show."""
 
     kind: Literal["arena_curves"] = Field(description="kind of the figure, and of its notebook template")
-
-    SPEC = ArenaSpec

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._arena import ArenaSpec
 from rbmbench.kinds._contests import ViewOfContests
 
 
@@ -16,8 +15,6 @@ class ArenaRanks(ViewOfContests):
     """A figure of the final ranks of algorithms in the contests of another figure."""
 
     kind: Literal["arena_ranks"] = Field(description="kind of the figure, and of its notebook template")
-
-    SPEC = ArenaSpec
 
     def names(self, paper: Paper) -> Iterator[str]:
         shown = self.contests_of(paper)

@@ -6,7 +6,6 @@ from typing import Literal
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._arena import ArenaSpec
 from rbmbench.kinds._contests import ViewOfContests
 
 
@@ -15,5 +14,3 @@ class ArenaRates(ViewOfContests):
     """A figure of how the rate of algorithms matters in the contests of another figure."""
 
     kind: Literal["arena_rates"] = Field(description="kind of the figure, and of its notebook template")
-
-    SPEC = ArenaSpec

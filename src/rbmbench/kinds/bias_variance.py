@@ -106,23 +106,12 @@ class BiasVariance(Kind):
             estimates += [estimate.id for estimate in of_row.values()]
             of_truths = [planner.plan.jobs[truth] for truth in truths]
             parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
-            estimates_of_row = []
-            for algorithm, estimate in of_row.items():
-                chosen, folder = planner.paper.algorithms[algorithm], planner.plan.folder(estimate)
-                named = {"algorithm": algorithm, "label": chosen.label, "k": chosen.stages[0].options.get("k")}
-                estimates_of_row.append(Estimate(**named, folder=folder))
-            rows.append(
-                Row(
-                    name=name,
-                    data=row.data,
-                    hidden=row.hidden,
-                    rate=row.rate,
-                    samples=row.samples,
-                    ground_truth=self.ground_truth.model_dump(),
-                    model=planner.plan.folder(run),
-                    estimates=estimates_of_row,
-                )
-            )
+            entries = planner.labelled({one: planner.plan.folder(estimate) for one, estimate in of_row.items()})
+            for entry in entries:
+                entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
+            folders = {"model": planner.plan.folder(run), "estimates": entries}
+            shared = row.model_dump(include={"data", "hidden", "rate", "samples"})
+            rows.append(Row(name=name, **shared, ground_truth=self.ground_truth.model_dump(), **folders))
         spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
         return Output(spec, unique([*runs, *estimates]), parts)
 
@@ -235,7 +224,17 @@ class BiasVarianceSpec(TableSpec):
             the models), estimates (how many each number rests on), ground_truth, model (index of the trained model),
             and the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
         """
-        tidy = pd.concat([_read(row, part) for row in self.rows for part in row.estimates], ignore_index=True)
+        parts = []
+        for row, estimate in ((line, part) for line in self.rows for part in line.estimates):
+            model, meta = read_meta(row.model), read_meta(estimate.folder)
+            data, settings = data_of(model, row.model), meta.get("settings", {})
+            title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
+            labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
+            named = dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True))
+            named |= {"iterations": model.get("iterations")}
+            named |= {"estimates": settings.get("estimates", meta.get("estimates"))}
+            parts.append(read_table(estimate.folder, BIAS).rename(columns={"trial": "model"}).assign(**named))
+        tidy = pd.concat(parts, ignore_index=True)
         keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
         # A pivot would drop or cross keys that are missing, such as k; a number for each distinct row avoids both.
         rows = tidy.groupby(keys, sort=False, dropna=False).ngroup()
@@ -311,22 +310,6 @@ class BiasVarianceSpec(TableSpec):
             ground_truth=truth,
             printed_estimates=self.published.estimates,
         )
-
-
-def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
-    model, meta = read_meta(row.model), read_meta(estimate.folder)
-    data, settings = data_of(model, row.model), meta.get("settings", {})
-    title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
-    labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
-    return (
-        read_table(estimate.folder, BIAS)
-        .rename(columns={"trial": "model"})
-        .assign(
-            **dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True)),
-            iterations=model.get("iterations"),
-            estimates=settings.get("estimates", meta.get("estimates")),
-        )
-    )
 
 
 def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:

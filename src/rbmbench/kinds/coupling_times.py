@@ -21,6 +21,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, Source, Spec
+from rbmbench.reporting import charts
 from rbmbench.reporting.words import count, cuts, listed, variant_lines, variant_notes
 
 TITLES = {
@@ -80,7 +81,7 @@ class CouplingTimes(Kind):
             printed=self.printed,
             couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
         )
-        return Output(spec, tuple(job.id for job in chains), {("", job.settings.coupling): (job,) for job in chains})
+        return planner.output(spec, {("", job.settings.coupling): (job,) for job in chains})
 
 
 class Chains(Spec):
@@ -112,28 +113,28 @@ class CouplingTimesSpec(FigureSpec):
 
         A pair that was cut after ``longest`` steps has that number, and has not met.
         """
-        return pd.concat([self._times(one) for one in self.couplings], ignore_index=True)
-
-    def _times(self, chains: Chains) -> pd.DataFrame:
-        times = read_table(chains.folder, STOPPING_TIMES)
-        if times.empty or (times["stopping_time"] < 1).any():
-            least = "none" if times.empty else times["stopping_time"].min()
-            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: must be times of at least 1, got {least}")
-        met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
-        times = times.assign(coupling=chains.coupling, met=met, stopping_time=cut)
-        return times[["coupling", "chain", "stopping_time", "met"]]
+        parts = []
+        for chains in self.couplings:
+            times = read_table(chains.folder, STOPPING_TIMES)
+            if times.empty or (times["stopping_time"] < 1).any():
+                least = "none" if times.empty else times["stopping_time"].min()
+                raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: must be times of at least 1, got {least}")
+            met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
+            parts.append(times.assign(coupling=chains.coupling, met=met, stopping_time=cut))
+        return pd.concat(parts, ignore_index=True)[["coupling", "chain", "stopping_time", "met"]]
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         return distribution(results)
 
     def chart(self, results: pd.DataFrame) -> Chart:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
-        from rbmbench.reporting import charts
-
         bars, series, entries = [], [], []
+        # About equal widths on a logarithmic axis; between whole numbers, so that none is empty for lack of one in it.
+        edges = np.unique(np.geomspace(1, self.longest, BINS + 1).round()) - 0.5
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             met = times[times["met"]]
-            bars.append(Bars(key=coupling, **_histogram(met, self.longest)))
+            heights, _ = np.histogram(met["stopping_time"], edges, weights=met["share"])
+            bars.append(Bars(key=coupling, edges=edges.tolist(), heights=heights.tolist()))
             within = met.set_index("stopping_time")[["share_within"]].set_axis(["mean"], axis=1)
             within = within if len(within) else pd.DataFrame({"mean": [0.0]}, index=[1])
             series.append(charts.curve(coupling, coupling, within))
@@ -202,14 +203,6 @@ def distribution(times: pd.DataFrame) -> pd.DataFrame:
     table["share"] = table["chains"] / table.groupby("coupling")["chains"].transform("sum")
     table["share_within"] = table["share"].where(table["met"], 0.0).groupby(table["coupling"]).cumsum()
     return table
-
-
-def _histogram(met: pd.DataFrame, longest: int) -> dict[str, list[float]]:
-    """Return the share of all chains in bins of about equal width on a logarithmic axis; cut chains are in none."""
-    # Edges between whole numbers: no bin can be empty for lack of a number in it.
-    edges = np.unique(np.geomspace(1, longest, BINS + 1).round()) - 0.5
-    heights, _ = np.histogram(met["stopping_time"], edges, weights=met["share"])
-    return {"edges": edges.tolist(), "heights": heights.tolist()}
 
 
 CouplingTimes.SPEC = CouplingTimesSpec

@@ -22,10 +22,11 @@ from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
-from rbmbench.planning.jobs import Job, Output, unique
+from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
-from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
+from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, Source, TrainedPanel
+from rbmbench.reporting import charts
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
@@ -72,15 +73,12 @@ class IslCurves(Kind):
             checks.check_panel(panel, (panel.algorithm,), place)
 
     def plan(self, planner: Planner, key: str) -> Output:
-        panels, runs, samples, parts = [], [], [], {}
+        panels, parts = [], {}
         for name, panel in self.panels.items():
             run, drawn = planned_samples(planner, panel)
-            runs.append(run.id)
-            samples.append(drawn.id)
             panels.append(sampled(planner, name, panel, run, drawn))
             parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
-        spec = IslCurvesSpec(**planner.heading(key, self), panels=panels)
-        return Output(spec, unique([*runs, *samples]), parts)
+        return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
 
 
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
@@ -123,11 +121,9 @@ class SamplerName(Curve):
     label: str
 
 
-class SampledPanel(Trained):
+class SampledPanel(TrainedPanel):
     """Trained models, and the samplers that streams of samples were drawn from them with."""
 
-    name: str
-    runs: tuple[RunFolder, ...]
     samples: Folder
     samples_count: int
     samplers: tuple[SamplerName, ...]
@@ -148,18 +144,16 @@ class SampleResults:
     @classmethod
     def read(cls, panel: SampledPanel) -> SampleResults:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
-        table, chosen = read_table(panel.samples.folder, ISL), {}
-        for one in panel.samplers:
-            last = table[(table["sampler"] == one.sampler) & (table["samples"] == panel.samples_count)]
-            if last.empty:
-                raise ResultsError(f"{panel.samples.folder}/{ISL}: sampler {one.sampler!r} is missing")
-            chosen[one.sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
-        return cls(panel, read_meta(panel.samples.folder), table, chosen)
+        results = cls(panel, read_meta(panel.samples.folder), read_table(panel.samples.folder, ISL), {})
+        for sampler in (one.sampler for one in panel.samplers):
+            if (last := results.after_all(sampler)).empty:
+                raise ResultsError(f"{panel.samples.folder}/{ISL}: sampler {sampler!r} is missing")
+            results.chosen[sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
+        return results
 
-    def choices(self, sampler: str) -> list[int]:
-        """Return the setting that each model alone would choose for a sampler, by trial; see ``chosen``."""
-        last = self.table[(self.table["sampler"] == sampler) & (self.table["samples"] == self.panel.samples_count)]
-        return last.pivot(index="trial", columns="setting", values="validation").idxmax(axis=1).astype(int).tolist()
+    def after_all(self, sampler: str) -> pd.DataFrame:
+        """Return the likelihoods of all settings and models of a sampler after all samples."""
+        return self.table[(self.table["sampler"] == sampler) & (self.table["samples"] == self.panel.samples_count)]
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -179,8 +173,6 @@ class SampleResults:
 
     def chart(self) -> ChartPanel:
         """Return the panel of the test likelihoods; where curves begin low, the range leaves the start out."""
-        from rbmbench.reporting import charts
-
         panel, data, line = self.panel, self.data, self.training_set
         taking = f" (stand-in for {data_name(data['stand_in'])})" if data["stand_in"] else ""
         title = f"{data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
@@ -251,15 +243,12 @@ def heading_of(spec: FigureSpec, panels: Sequence[SampleResults]) -> tuple[str, 
 def tried_settings(panels: list[SampleResults]) -> pd.DataFrame:
     """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
     rows = []
-    for samples in panels:
-        last = samples.table[samples.table["samples"] == samples.panel.samples_count]
-        means = last.groupby(["sampler", "setting"])[["validation", "test"]].mean()
-        for one in samples.panel.samplers:
-            for setting in range(len(samples.meta["grids"][one.sampler])):
-                options = samples.options(one.sampler, setting)
-                shown = {"panel": samples.panel.name, "sampler": one.label, "options": options}
-                values = means.loc[(one.sampler, setting)].to_dict()
-                rows.append(shown | values | {"chosen": setting == samples.chosen[one.sampler]})
+    for samples, one in ((of_panel, sampler) for of_panel in panels for sampler in of_panel.panel.samplers):
+        means = samples.after_all(one.sampler).groupby("setting")[["validation", "test"]].mean()
+        for setting in range(len(samples.meta["grids"][one.sampler])):
+            shown = {"panel": samples.panel.name, "sampler": one.label}
+            shown |= {"options": samples.options(one.sampler, setting)} | means.loc[setting].to_dict()
+            rows.append(shown | {"chosen": setting == samples.chosen[one.sampler]})
     return pd.DataFrame(rows).sort_values(["panel", "sampler", "validation"], ascending=[True, True, False])
 
 
@@ -316,6 +305,7 @@ class IslCurvesSpec(FigureSpec):
         panel, grid = samples.panel, samples.meta["grids"][sampler]
         curves = samples.curves[samples.curves["sampler"] == sampler]
         trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        of_models = samples.after_all(sampler).pivot(index="trial", columns="setting", values="validation")
         fastest: dict[int, float] = {}
         times = samples.meta.get("seconds_per_sample", {}).get(sampler, ())
         for options, seconds in zip(grid, times, strict=False):
@@ -333,7 +323,7 @@ class IslCurvesSpec(FigureSpec):
             training_set=samples.training_set,
             seconds=fastest,
             chosen=grid[samples.chosen[sampler]],
-            choices=tuple(grid[setting] for setting in samples.choices(sampler)),
+            choices=tuple(grid[int(setting)] for setting in of_models.idxmax(axis=1)),
         )
 
 

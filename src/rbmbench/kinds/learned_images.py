@@ -22,7 +22,7 @@ from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+from rbmbench.planning.specs import FigureSpec, TrainedPanel
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
@@ -90,17 +90,9 @@ class LearnedImages(Kind):
             **planner.heading(key, self),
             images=self.images,
             seed=planner.seed("images", panel.data, panel.hidden),
-            panels=[LearnedPanelSpec(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
+            panels=[TrainedPanel(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
         )
-        parts = {(letter, name): (run,) for name, run in runs.items()}
-        return Output(spec, tuple(dict.fromkeys(run.id for run in runs.values())), parts=parts)
-
-
-class LearnedPanelSpec(Trained):
-    """What was trained, and the folders of the runs."""
-
-    name: str
-    runs: tuple[RunFolder, ...]
+        return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})
 
 
 class LearnedImagesSpec(FigureSpec):
@@ -109,7 +101,7 @@ class LearnedImagesSpec(FigureSpec):
     kind: Literal["learned_images"]
     images: int
     seed: Seed
-    panels: tuple[LearnedPanelSpec]
+    panels: tuple[TrainedPanel]
 
     def sources(self) -> dict[str, tuple[str, ...]]:
         return {run.folder: (MODEL, META) for run in self.panels[0].runs}
@@ -138,8 +130,7 @@ class LearnedImagesSpec(FigureSpec):
         return results
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        from rbmbench.reporting.images import address
-        from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
+        from rbmbench.reporting.mosaics import FILTER, SAMPLE, address, picture_of, snapshots
 
         images = []
         for model in snapshots(results):
@@ -167,7 +158,6 @@ class LearnedImagesSpec(FigureSpec):
         )
 
     def _phrases(self, results: pd.DataFrame) -> list[str]:
-        """Return what is below the published budgets, and stand-in data, in phrases."""
         return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(results))]
 
 

@@ -10,7 +10,7 @@ the last row is the reference with its log-likelihoods: training, and the clock'
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from pydantic import Field
@@ -136,7 +136,15 @@ class RunTimesSpec(TableSpec, Trained):
         metas = {run.algorithm: results[run.folder] for run in self.runs}
         lines = [self._line(run, metas[run.algorithm]) for run in self.runs]
         reference = next(line for line in lines if line["algorithm"] == self.reference)
-        table = pd.DataFrame([*lines, self._evaluated(reference, results)])
+        annealing = results[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
+        evaluation = reference["evaluation_seconds"] + annealing
+        evaluated = reference | {
+            "with_log_likelihood": True,
+            "evaluation_seconds": evaluation,
+            "label": f"{reference['label']} with log-likelihoods",
+            "seconds": reference["seconds"] + evaluation / reference["trials"],
+        }
+        table = pd.DataFrame([*lines, evaluated])
         table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
         # An algorithm that was run for other iterations is compared by what one of them takes.
         table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
@@ -148,7 +156,7 @@ class RunTimesSpec(TableSpec, Trained):
         table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
         return table
 
-    def _line(self, run: RunFolder, meta: Meta) -> dict[str, Any]:
+    def _line(self, run: RunFolder, meta: Meta) -> dict[str, object]:
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -171,16 +179,6 @@ class RunTimesSpec(TableSpec, Trained):
             "cpu": meta["hardware"]["cpu"],
         }
 
-    def _evaluated(self, reference: dict[str, Any], results: dict[str, Meta]) -> dict[str, Any]:
-        annealing = results[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
-        evaluation = reference["evaluation_seconds"] + annealing
-        return reference | {
-            "with_log_likelihood": True,
-            "evaluation_seconds": evaluation,
-            "label": f"{reference['label']} with log-likelihoods",
-            "seconds": reference["seconds"] + evaluation / reference["trials"],
-        }
-
     def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; without published numbers their columns are left out."""
         published = 1000 * numbers["published_seconds"] / self.as_published("iterations", self.iterations)
@@ -198,22 +196,18 @@ class RunTimesSpec(TableSpec, Trained):
         empty = [name for name, column in cells.items() if not any(column)]
         shown = pd.DataFrame(cells).drop(columns=empty)
         published = {name: f"published {name}" for name in shown if f"published {name}" in shown}
-        return Table(parts=(part_of(self._caption(), shown, 1, published),), notes=tuple(self._notes(numbers)))
-
-    def _caption(self) -> str:
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
-        return (
+        caption = (
             f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
             " time where it was recorded; start-up and compilation left out. All trials of a run advance together,"
             f" which small models gain from. Ratio: to {label}, by what an iteration takes. The row with"
             f" log-likelihoods has the clock's seconds of all evaluations added, one in {count(self.evaluate_every)}"
             " iterations. Ratios can be compared across machines, seconds cannot."
         )
-
-    def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
-        yield from notes_of_times(self, numbers, self.published.machine)
+        notes = [*notes_of_times(self, numbers, self.published.machine)]
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
-            yield f"Without a ratio, run on another machine: {listed(apart)}."
+            notes.append(f"Without a ratio, run on another machine: {listed(apart)}.")
+        return Table(parts=(part_of(caption, shown, 1, published),), notes=tuple(notes))
 
     def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
         if name:

@@ -78,7 +78,7 @@ class SampleSheets(Kind):
         panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
         spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
         parts = {(letter, one.sampler): (run, drawn) for one in ordered}
-        return Output(spec, (run.id, drawn.id), parts, {"": {"of": self.panel}})
+        return planner.output(spec, parts, {"": {"of": self.panel}})
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class SampleSheetsSpec(FigureSpec):
     def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
         from matplotlib import colormaps
 
-        from rbmbench.reporting.images import address
+        from rbmbench.reporting.mosaics import address
 
         samples, sheets = results
         side = math.isqrt(visible := sheets[0].images.shape[1])

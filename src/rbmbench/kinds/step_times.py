@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.settings import Count, Positive, Settings
+from rbmbench.base.settings import Count, Positive
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
@@ -78,7 +78,7 @@ class StepTimes(Kind):
             parts |= {(name, algorithm): (job,) for algorithm in row.algorithms}
         labels = {name: planner.paper.algorithms[name].label for name in self.names(planner.paper)}
         spec = StepTimesSpec(**planner.heading(key, self), rows=rows, against=self.against, labels=labels)
-        return Output(spec, unique(job.id for (job,) in parts.values()), parts)
+        return planner.output(spec, parts)
 
 
 class TimedFolder(Folder):
@@ -97,7 +97,6 @@ class StepTimesSpec(TableSpec):
     rows: tuple[TimedFolder, ...]
     against: dict[str, str]
     labels: dict[str, str]
-    published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
     NAMES = "TABLE"
 

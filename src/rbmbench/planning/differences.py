@@ -97,9 +97,8 @@ def differences(
     papers = reference.paper, planner.paper
     labels = {name: entry.label for paper in papers for name, entry in (paper.algorithms | paper.samplers).items()}
     result = []
-    for words in dict.fromkeys((*item_of_paper.parts, *item.parts)):
-        if (is_new := words in item.parts) != (words in item_of_paper.parts):
-            setting, name = words.split(" ", 1)
+    for setting, name in dict.fromkeys((*item_of_paper.parts, *item.parts)):
+        if (is_new := (setting, name) in item.parts) != ((setting, name) in item_of_paper.parts):
             result.append(_part(is_new, name, panel=name, setting=setting))
     for panel, values in output.settings.items():
         if panel in published_output.settings:

@@ -6,7 +6,7 @@ plans jobs. The spec (`rbmbench.planning.specs.Shown`) has the folders of the re
 table, caption and the evidence of claims. Kinds are looked up by name: nothing below `rbmbench.kinds` imports one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
 from pydantic import Field
@@ -34,10 +34,9 @@ class Kind(Settings):
     SPEC: ClassVar[type[Shown]]  # the model of the spec
 
     @property
-    def parts(self) -> Mapping[str, object]:
-        """Its panels, contests or rows, by name in words: "panel a", "row mnist_16"."""
-        parts = {what: getattr(self, f"{what}s", {}) for what in ("panel", "contest", "row")}
-        return {f"{what} {name}": value for what, of_kind in parts.items() for name, value in of_kind.items()}
+    def parts(self) -> list[tuple[str, str]]:
+        """Its panels, contests and rows: ("panel", "a"), ("row", "mnist_16")."""
+        return [(part, name) for part in ("panel", "contest", "row") for name in getattr(self, f"{part}s", ())]
 
     def check(self, checks: Checks, location: tuple) -> None:
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""

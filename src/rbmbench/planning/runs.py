@@ -19,8 +19,10 @@ from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
+from rbmbench.planning.jobs import Job, Output, Plan, derived_seed, digest_of, title_of_data, unique
+from rbmbench.planning.specs import Shown
 
+Parts = Mapping[tuple[str, ...], tuple[Job, ...]]
 SHOWN = {"label", "color", "dash"}  # keys of an algorithm or a sampler that figures use
 
 
@@ -32,6 +34,10 @@ class Planner:
     paper: Paper  # the paper as it is run at this scale, or with its published settings
     shared: dict[Any, Any] = field(default_factory=dict)
     """Shared by figures: contests by the identity of their figure, compared settings by job and algorithm."""
+
+    def output(self, spec: Shown, parts: Parts, settings: Mapping[str, Mapping[str, object]] | None = None) -> Output:
+        """Return a figure or a table with the jobs of its parts; see `Output`."""
+        return Output(spec, unique(job.id for jobs in parts.values() for job in jobs), parts, settings or {})
 
     def heading(self, key: str, what: Any) -> dict[str, object]:
         """Return the common part of the specs of figures and tables."""

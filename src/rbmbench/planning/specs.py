@@ -69,6 +69,13 @@ class Trained(Spec):
     trials: int
 
 
+class TrainedPanel(Trained):
+    """A panel, and the runs that it shows."""
+
+    name: str
+    runs: tuple[RunFolder, ...]
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a source is drawn: the key of its figure, its panel, and its curve there."""
@@ -222,6 +229,8 @@ class FigureSpec(Shown):
 
 class TableSpec(Shown):
     """Base of the specs of tables."""
+
+    published: Settings = Field(default=Settings(), description="the numbers that the paper prints; nothing by default")
 
     def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; ``numbers`` are those that `numbers` returns."""

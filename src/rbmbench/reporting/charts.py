@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Charts and tables as data: what runs add to them, and writing and reading their files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable
 from contextlib import suppress
 from json import dumps
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
@@ -30,13 +32,17 @@ from rbmbench.planning.chart import (
     Table,
 )
 from rbmbench.planning.specs import FigureSpec, TableSpec
-from rbmbench.reporting import style, text_tables
+from rbmbench.reporting import text_tables
 from rbmbench.reporting.frames import RunData, machine_of, training_seconds
 from rbmbench.reporting.words import summarised
+
+if TYPE_CHECKING:
+    from rbmbench.reporting.style import Sheet
 
 DIGITS, EVERY_DIGIT = 12, 17
 LETTERS = 100
 """Of a line of a title."""
+Item = TypeVar("Item", bound=Shown)
 
 
 def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
@@ -56,12 +62,22 @@ def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, 
 
 
 def of_run(run: RunData) -> dict[str, object]:
-    """Return the fields of a `Series` that a run gives: its id, and what an iteration of it takes."""
+    """Return the fields of a `Series` that a run gives: its id, and what an iteration of each stage takes."""
     meta, seconds = run.meta, None
     if is_trained(meta) and meta.get("iterations") and meta.get("trials"):
         seconds = float(f"{training_seconds(meta) / (meta['iterations'] * meta['trials']):.5g}")
-    schedule = (meta.get("settings") or {}).get("schedule") or ()
-    return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": _steps(schedule)}
+    stages = []
+    for stage in (meta.get("settings") or {}).get("schedule") or ():
+        steps = 0
+        with suppress(SettingsError):  # an estimator that is gone
+            estimator, update = stage["estimator"], stage.get("update") or {}
+            rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
+            of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
+            steps = getattr(rule, "inner_steps", 1) * of_phase
+        if not steps:  # their number is not fixed
+            break
+        stages.append(StepsPerIteration(until=stage["until"], steps=steps))
+    return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": tuple(stages)}
 
 
 def is_trained(meta: Meta) -> bool:
@@ -74,23 +90,7 @@ def machines(runs: Iterable[RunData]) -> int:
     return len({machine_of(run.meta) for run in runs if is_trained(run.meta)})
 
 
-def _steps(schedule: Sequence[Mapping[str, Any]]) -> tuple[StepsPerIteration, ...]:
-    """Return the Gibbs steps of each stage of a schedule, up to the first whose number is not fixed."""
-    stages = []
-    for stage in schedule:
-        steps = 0
-        with suppress(SettingsError):  # an estimator that is gone
-            estimator, update = stage["estimator"], stage.get("update") or {}
-            rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
-            of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
-            steps = getattr(rule, "inner_steps", 1) * of_phase
-        if not steps:
-            break
-        stages.append(StepsPerIteration(until=stage["until"], steps=steps))
-    return tuple(stages)
-
-
-def described(shown: Shown, spec: FigureSpec | TableSpec, **more: object) -> Any:
+def described(shown: Item, spec: FigureSpec | TableSpec, **more: object) -> Item:
     """Return a chart or a table with what its spec says of it."""
     words = {"key": spec.key, "paper": spec.paper, "title": spec.title, "reading": spec.reading or ""}
     words |= {"differences": tuple(summarised(spec)), "variant": bool(spec.changed)}
@@ -123,14 +123,16 @@ def write_figure(spec: FigureSpec, results: object, *, json: str, csv: str, md: 
     write_pictures(chart, md=md, **pictures)
 
 
-def write_pictures(chart: Chart, sheet: style.Sheet = style.PAGE, *, md: str, **pictures: str) -> bool:
+def write_pictures(chart: Chart, sheet: Sheet | None = None, *, md: str, **pictures: str) -> bool:
     """Write the caption of a chart, and pictures by their ending; return False if its images were not kept."""
+    # Planning imports this module, and should not import matplotlib.
+    from rbmbench.reporting import style
     from rbmbench.reporting.drawing import draw_chart
 
     text_tables.write_text(chart.caption, md)
     if not chart.panels and not chart.images:
         return False
-    picture = draw_chart(chart, sheet)
+    picture = draw_chart(chart, sheet or style.PAGE)
     for path in pictures.values():
         style.save(picture, path)
     return True
@@ -159,7 +161,7 @@ def read_shown(layout: Layout, key: str) -> Chart | Table:
     return read(Chart, layout.figure(key, "json"))
 
 
-def read(kind: type[Shown], path: str | PathLike) -> Any:
+def read(kind: type[Item], path: str | PathLike) -> Item:
     """Return a `Chart` or a `Table` from its file; `ResultsError` or `SettingsError` if it is missing or damaged."""
     values = read_json(path)
     if isinstance(values, dict) and (version := values.get("version", 1)) != VERSION:

@@ -2,7 +2,6 @@
 """Own methods in a kept arena: its figures and table again, with runs of another folder beside the kept ones."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from rbmbench.io.layout import FIGURE_ENDINGS, KEPT_ARENA, TABLE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
 from rbmbench.planning.specs import FigureSpec, read_spec
 from rbmbench.reporting import charts
-from rbmbench.reporting.contests import COLUMNS
+from rbmbench.reporting.contests import COLUMNS, OfContestsSpec
 
 ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
 """What a contest must share with the kept one of its name."""
@@ -81,7 +80,7 @@ def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        See `rbmbench.reporting.contests.contest_curves`.
+        See `rbmbench.reporting.contests.OfContestsSpec.read`.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
     return read_csv(numbers_file(Layout(str(folder)), spec.key), COLUMNS)
 
 
-def _arena_in(folder: str | Path, study: str = "arena") -> tuple[Any, list[Any]]:
+def _arena_in(folder: str | Path, study: str = "arena") -> tuple[OfContestsSpec, list[OfContestsSpec]]:
     """Return the spec of the anytime curves of a study in a folder, and those of all that shows contests."""
     files = sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json"))
     values = {file: read_json(file) for file in files}
@@ -105,7 +104,9 @@ def _arena_in(folder: str | Path, study: str = "arena") -> tuple[Any, list[Any]]
     )
 
 
-def _check_alike(own: Any, kept: Any, added: pd.DataFrame, curves: pd.DataFrame, where: str) -> None:
+def _check_alike(
+    own: OfContestsSpec, kept: OfContestsSpec, added: pd.DataFrame, curves: pd.DataFrame, where: str
+) -> None:
     """Refuse other contests, keys that are taken, and other trials, for ranks are those of the algorithms in one."""
     known = {contest.name: contest for contest in kept.contests}
     for contest in own.contests:

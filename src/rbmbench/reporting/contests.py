@@ -5,15 +5,20 @@ Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and pro
 Values are mean log-likelihoods per row, nats.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.base.settings import Stage
-from rbmbench.measurements.verdicts import CERTIFIED
+from rbmbench.io.layout import CERTIFICATE, CURVE, META
+from rbmbench.io.results import read_table
+from rbmbench.measurements.verdicts import CERTIFIED, verdict
+from rbmbench.planning.specs import Curve, Shown, Spec
 from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
 from rbmbench.reporting.frames import RunData, training_seconds
 from rbmbench.reporting.marks import first_reached
@@ -41,75 +46,111 @@ REFUSED, TOO_DEAR = "no evaluation near the budget", "needs more than the budget
 """Why an algorithm has no value at a budget."""
 
 
-def contest_curves(
-    contest: Any, runs: Mapping[str, RunData], verdicts: Mapping[str, Mapping[int, str]] | None = None
-) -> pd.DataFrame:
-    """Return all curves of a contest, one row for each entry, trial and evaluation.
+class ContestEntry(Curve):
+    """An algorithm at one rate, and the folder of its run or the run's evaluation."""
 
-    Parameters
-    ----------
-    contest : rbmbench.kinds._contests.ContestSpec
-    runs : mapping
-        The runs' files, by folder.
-    verdicts : mapping, optional
-        Of certificates, in words, by folder of the run and index of the trial.
+    algorithm: str
+    label: str
+    rate: float
+    folder: str
+    certificate: str | None = None
+    """Folder of the certificates of some trials."""
 
-    Returns
-    -------
-    DataFrame
-        Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial, judged
-        (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning and value
-        (the metrics that rates are chosen by and that algorithms are judged by; NaN where the first iteration alone
-        exceeds the budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of the code
-        that made it). The last model inside the budget of products counts at the budget.
-
-    Raises
-    ------
-    ResultsError
-        If a run lacks one of the metrics.
-    """
-    known = verdicts or {}
-    curves = [_entry_curves(contest, one, runs[one.folder], known.get(one.folder, {})) for one in contest.entries]
-    return pd.concat(curves, ignore_index=True)
-
-
-def _entry_curves(contest: Any, entry: Any, run: RunData, verdicts: Mapping[int, str]) -> pd.DataFrame:
-    tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
-    made, budget = _products(run, value), contest.products
-    spent, last = made.clip(upper=budget), made.columns[-1]
-    seconds = training_seconds(run.meta) / made[last].sum() * spent
-    # With one iteration more it would exceed the budget.
-    spent[last] = spent[last].mask(made[last] * (1 + 1 / last) > budget, budget)
-    dear = (made.columns > 0) & (made.gt(budget) & (made.columns == 1)).any(axis=1).to_numpy()[:, None]
-    columns = {"tuning": tuning.mask(dear), "value": value.mask(dear), "seconds": seconds}
-    columns = {name: frame.round(DECIMALS) for name, frame in columns.items()} | {"products": spent}
-    long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
-    first, data = run.meta["settings"]["first_trial"], run.data
-    return long.assign(
-        contest=contest.name,
-        data=contest.data,
-        data_title=data["title"],
-        stand_in=data["stand_in"],
-        hidden=contest.hidden,
-        budget=budget,
-        algorithm=entry.algorithm,
-        label=entry.label,
-        rate=entry.rate,
-        judged=long["trial"] >= first + contest.tuning_trials,
-        certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(long["iteration"] == last)],
-        commit=(run.meta.get("commit") or "")[:7],
-    )[COLUMNS]
+    def curves(self, contest: ContestSpec) -> pd.DataFrame:
+        """Return the curves of the trials in a contest; see `OfContestsSpec.read`."""
+        run, budget = RunData.read(self.folder), contest.products
+        tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
+        settings = run.meta["settings"]
+        if settings.get("products"):
+            made = run.trials("products")
+        else:
+            stage = Stage.model_validate(settings["schedule"][0])
+            sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
+            cost = products_of(stage.estimator, stage.update, sizes)()
+            made = pd.DataFrame(1, value.index, value.columns) * (cost * value.columns.to_numpy())
+        spent, last = made.clip(upper=budget), made.columns[-1]
+        seconds = training_seconds(run.meta) / made[last].sum() * spent
+        # With one iteration more it would exceed the budget.
+        spent[last] = spent[last].mask(made[last] * (1 + 1 / last) > budget, budget)
+        dear = (made.columns > 0) & (made.gt(budget) & (made.columns == 1)).any(axis=1).to_numpy()[:, None]
+        columns = {"tuning": tuning.mask(dear), "value": value.mask(dear), "seconds": seconds}
+        columns = {name: frame.round(DECIMALS) for name, frame in columns.items()} | {"products": spent}
+        long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
+        first, data = settings["first_trial"], run.data
+        certificates = read_table(self.certificate, CERTIFICATE).groupby("trial") if self.certificate else ()
+        verdicts = {trial: str(verdict(rows)) for trial, rows in certificates}
+        return long.assign(
+            contest=contest.name,
+            data=contest.data,
+            data_title=data["title"],
+            stand_in=data["stand_in"],
+            hidden=contest.hidden,
+            budget=budget,
+            algorithm=self.algorithm,
+            label=self.label,
+            rate=self.rate,
+            judged=long["trial"] >= first + contest.tuning_trials,
+            certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(long["iteration"] == last)],
+            commit=(run.meta.get("commit") or "")[:7],
+        )[COLUMNS]
 
 
-def _products(run: RunData, evaluations: pd.DataFrame) -> pd.DataFrame:
-    """Return the products that trials (index) have made until evaluations (columns), those undone included."""
-    settings = run.meta["settings"]
-    if settings.get("products"):
-        return run.trials("products")
-    stage = Stage.model_validate(settings["schedule"][0])
-    sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
-    cost = products_of(stage.estimator, stage.update, sizes)()
-    return pd.DataFrame(1, evaluations.index, evaluations.columns) * (cost * evaluations.columns.to_numpy())
+class ContestSpec(Spec):
+    """A data set and a number of hidden units, and the runs of all algorithms on it."""
+
+    name: str
+    data: str
+    hidden: int
+    products: float
+    tuning_trials: int
+    tuned_by: str
+    judged_by: str
+    entries: tuple[ContestEntry, ...]
+
+
+class OfContestsSpec(Shown):
+    """Base of the specs of an arena."""
+
+    contests: tuple[ContestSpec, ...]
+
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """See `Shown.sources`."""
+        entries = [entry for contest in self.contests for entry in contest.entries]
+        certificates = {entry.certificate: (CERTIFICATE,) for entry in entries if entry.certificate}
+        return {entry.folder: (CURVE, META) for entry in entries} | certificates
+
+    def read(self) -> pd.DataFrame:
+        """Return all curves, one row for each contest, entry, trial and evaluation.
+
+        Returns
+        -------
+        DataFrame
+            Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial,
+            judged (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then),
+            tuning and value (the metrics that rates are chosen by and that algorithms are judged by; NaN where the
+            first iteration alone exceeds the budget), certificate (the verdict on the model of the last evaluation,
+            else ""), commit (of the code that made it). The last model inside the budget of products counts at the
+            budget.
+        """
+        entries = [(entry, contest) for contest in self.contests for entry in contest.entries]
+        return pd.concat([entry.curves(contest) for entry, contest in entries], ignore_index=True)
+
+    @property
+    def entries(self) -> dict[str, ContestEntry]:
+        """One entry of each algorithm, by its key."""
+        return {entry.algorithm: entry for contest in self.contests for entry in contest.entries}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What figures call the algorithms, by their key."""
+        return {name: entry.label for name, entry in self.entries.items()}
+
+    @property
+    def lacks(self) -> str:
+        """What the published one has and this has not, as `Shown.lacks`, and algorithms that no contest has."""
+        missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
+        labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
+        return super().lacks + f", without {', '.join(labels)}" * bool(labels)
 
 
 def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: float) -> np.ndarray:
@@ -237,10 +278,10 @@ def standings(curves: pd.DataFrame) -> pd.DataFrame:
 def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
 
-    Columns are those of contests in `contest_curves`, and cost, algorithm, label, rate, at_edge (whether the rate is
-    an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""), rank,
-    rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and whose
-    verdict is "certified"), doubts (the reasons of the first one that is not).
+    Columns are those of contests in `OfContestsSpec.read`, and cost, algorithm, label, rate, at_edge (whether the rate
+    is an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""),
+    rank, rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and
+    whose verdict is "certified"), doubts (the reasons of the first one that is not).
     """
     ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
@@ -255,16 +296,12 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
         row["missing"] = REFUSED if trials["refused"].any() else TOO_DEAR if trials["value"].isna().any() else ""
         row |= dict(zip(("rank", "rank_low", "rank_high"), student(trials["rank"]), strict=True))
         rows.append(row | {"seconds": trials["seconds"].mean()})
-    results = pd.DataFrame(rows).merge(_certified(curves), on=[*ENTRANT, "rate"], how="left")
-    return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
-
-
-def _certified(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return how many models of each algorithm and rate have a certificate, and what it says."""
     examined = curves[curves["certificate"].fillna("") != ""]
     sure = examined["certificate"] == CERTIFIED
-    counted = examined.assign(sure=sure, doubt=examined["certificate"].where(~sure)).groupby([*ENTRANT, "rate"])
-    return counted.agg(examined=("sure", "size"), certified=("sure", "sum"), doubts=("doubt", "first")).reset_index()
+    groups = examined.assign(sure=sure, doubt=examined["certificate"].where(~sure)).groupby([*ENTRANT, "rate"])
+    certified = groups.agg(examined=("sure", "size"), certified=("sure", "sum"), doubts=("doubt", "first"))
+    results = pd.DataFrame(rows).merge(certified.reset_index(), on=[*ENTRANT, "rate"], how="left")
+    return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
 
 
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:

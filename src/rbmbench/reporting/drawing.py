@@ -172,9 +172,11 @@ def _draw_panel(
         return None
     factor = panel.rows / 10.0**exponent if panel.rows else 1.0
     for series in panel.series:
-        if panel.drawn_as == "steps":
-            _draw_steps(ax, panel, series, looks[series.key])
-        elif not series.marked:
+        if panel.drawn_as == "steps" and series.x:  # a share, from 0 on and up to the end of the axis
+            first, last = panel.x.range or (series.x[0], series.x[-1])
+            shares = [0.0, *series.mean, series.mean[-1]]
+            ax.step([first, *series.x, last], shares, where="post", **looks[series.key])
+        elif panel.drawn_as == "lines" and not series.marked:
             _draw_curve(ax, series, looks[series.key], factor, shade)
     for line in panel.lines:
         ax.axhline(factor * line.value, **LOOKS[line.look])
@@ -197,7 +199,6 @@ def _draw_panel(
 
 
 def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: float) -> None:
-    """Draw mean, band, and thin medians or single trials."""
     known = np.flatnonzero(np.isfinite(array_of(series.mean)))
     if not len(known):
         return
@@ -213,14 +214,6 @@ def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: floa
         ax.plot(x, array_of(series.median[kept], factor), **thin, linestyle=look["linestyle"], zorder=3.2)
     for path in series.paths:
         ax.plot(x, array_of(path[kept], factor), **thin, linestyle="solid", zorder=1.8)
-
-
-def _draw_steps(ax: Axes, panel: ChartPanel, series: Series, look: Look) -> None:
-    """Draw a share from 0 on, up to the end of the axis."""
-    if not series.x:
-        return
-    first, last = panel.x.range or (series.x[0], series.x[-1])
-    ax.step([first, *series.x, last], [0.0, *series.mean, series.mean[-1]], where="post", **look)
 
 
 def _draw_printed(ax: Axes, panel: ChartPanel, factor: float) -> None:
@@ -327,7 +320,6 @@ def _scale(ax: Axes, limits: tuple[float, float], scale: str) -> None:
 
 
 def _set_ticks(axis: Axis) -> None:
-    """Give an axis a few ticks, labelled without an offset."""
     axis.set_major_locator(MaxNLocator(6))
     axis.set_major_formatter(ScalarFormatter(useOffset=False))
 
@@ -418,7 +410,6 @@ def _handles(entries: Iterable[Entry], looks: dict[str, Look]) -> list[Artist]:
 
 
 def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Sheet) -> None:
-    """Put the legend of the chart, or else of its points or curves, below all panels."""
     legend = chart.legend
     handles = _handles(legend.entries, looks) or [
         handle for ax in figure.axes for handle in ax.get_legend_handles_labels()[0]
@@ -431,26 +422,22 @@ def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: She
     characters = int(ROW_LETTERS * sheet.share)
     for handle in handles:
         handle.set_label("\n".join(_wrapped([handle.get_label()], characters - 12)))
-    columns = legend.columns and max(1, int(legend.columns * sheet.share))
+    if legend.columns:
+        columns = max(1, int(legend.columns * sheet.share))
+    else:  # as many as have room side by side; they are filled from top to bottom
+        widths = np.array([9 + len(handle.get_label()) for handle in handles])
+        rows = [-(-len(handles) // most) for most in range(MOST_IN_LEGEND, 1, -1)]
+        fits = (np.maximum.reduceat(widths, range(0, len(widths), each)) for each in rows)
+        columns = next((len(fit) for fit in fits if fit.sum() <= characters), 1)
     figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=columns or _legend_columns([handle.get_label() for handle in handles], characters),
+        ncols=columns,
         frameon=False,
         handlelength=legend.handle,
         title=legend.title if sheet.titled and legend.title else None,
         title_fontsize=7.5,
     )
-
-
-def _legend_columns(labels: list[str], characters: int) -> int:
-    """Return how many columns of a legend, filled from top to bottom, have room side by side."""
-    for most in range(MOST_IN_LEGEND, 1, -1):
-        rows = -(-len(labels) // most)
-        columns = [labels[first : first + rows] for first in range(0, len(labels), rows)]
-        if sum(9 + max(map(len, column)) for column in columns) <= characters:
-            return len(columns)
-    return 1
 
 
 # --- Images -----------------------------------------------------------------------------------------------------------
@@ -464,7 +451,6 @@ def _show(ax: Axes, image: Image) -> None:
 
 
 def _draw_sheets(figure: Figure, chart: Chart, sheet: Sheet) -> None:
-    """Draw images two in a row."""
     rows, layout = -(-len(chart.images) // 2), chart.layout
     figure.set_figheight(sheet.share * (layout.head[0] + layout.row * rows))
     axes = figure.subplots(rows, 2, squeeze=False).ravel()

@@ -3,21 +3,84 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, model_validator
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import COMPARED, ERRORS, NORMAL, SURELY, metric_of
+from rbmbench.base.settings import CountOrZero, Settings
+from rbmbench.config.parts import Printed
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
+from rbmbench.planning.specs import FigureSpec, TrainedPanel
 from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
+TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
+"""Horizontal lines of panels, see `rbmbench.reporting.references`."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
+
+
+class Band(Settings):
+    """What a figure of learning curves shows of the spread over the trials."""
+
+    quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles that the bands lie between")
+    sample_paths: CountOrZero = Field(default=0, description="trials whose own curves are drawn, thin and dark")
+    median: bool = Field(default=False, description="whether the median over the trials is drawn too, thin and dark")
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Self:
+        low, high = self.quantiles
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"quantiles: must ascend within 0 and 1, got {[low, high]}")
+        if self.median and self.sample_paths:
+            raise ValueError("has a 'median' and 'sample_paths', which are both thin and dark; should have one of them")
+        return self
+
+    @property
+    def percent(self) -> tuple[str, str]:
+        """The quantiles in words: "2.5" and "97.5"."""
+        return tuple(f"{round(100 * quantile, 6):g}" for quantile in self.quantiles)
+
+
+class PanelSpec(TrainedPanel):
+    """One panel of a figure of learning curves."""
+
+    annealing: dict[str, int] | None = Field(
+        default=None,
+        description="particles and temperatures, or products of tempered chains, or both; null: log Z is exact",
+    )
+    metrics: tuple[str, ...] = ("log_likelihood",)
+    rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
+    axis: Literal["linear", "log"] = "linear"
+    iteration_axis: Literal["linear", "log"] = "linear"
+    epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")
+    references: tuple[str, ...] = ()
+    data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
+    mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
+    note: str | None = None
+    printed: tuple[Printed, ...] = ()
+    batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
+    initial: dict[str, object] | None = Field(
+        default=None, description="initial parameters, where the panel has its own"
+    )
+
+    @property
+    def lined(self) -> tuple[str, ...]:
+        """The metrics that lines show; open circles show the others."""
+        return tuple(name for name in self.metrics if not name.startswith(COMPARED))
+
+
+class CurvesFigure(FigureSpec):
+    """Base of figures of learning curves."""
+
+    band: Band = Band()
+    panels: tuple[PanelSpec, ...]
 
 
 @dataclass(frozen=True)
@@ -113,7 +176,7 @@ def machine_of(meta: Meta) -> tuple:
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
 
 
-def tidy_curves(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return the curves of all panels of a figure in one tidy frame, each panel's of the metrics that it shows.
 
     ``runs`` are the runs' files, by folder. `ResultsError` if a run has no metric that its panel shows.
@@ -124,25 +187,22 @@ def tidy_curves(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFr
         Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
         value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
     """
-    curves = [(panel, run, metric) for panel in panels for metric in panel.metrics for run in panel.runs]
-    return pd.concat([_curve(panel, run, metric, runs[run.folder]) for panel, run, metric in curves], ignore_index=True)
-
-
-def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
-    try:
-        trials = files.trials(metric)
-    except ResultsError as error:
-        raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-    data = files.data
-    labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
-    values = [*labels, data["stand_in"], data["rows"]]
-    rows = {
-        "trial": np.repeat(trials.index, trials.shape[1]),
-        "iteration": np.tile(trials.columns, len(trials)),
-        "metric": metric,
-        "value": trials.to_numpy().ravel(),
-    }
-    return pd.DataFrame(dict(zip(PANEL_COLUMNS, values, strict=True)) | rows)
+    parts = []
+    for panel, metric, run in ((p, metric, run) for p in panels for metric in p.metrics for run in p.runs):
+        try:
+            trials, data = runs[run.folder].trials(metric), runs[run.folder].data
+        except ResultsError as error:
+            raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
+        labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
+        labels += [data["stand_in"], data["rows"]]
+        rows = {
+            "trial": np.repeat(trials.index, trials.shape[1]),
+            "iteration": np.tile(trials.columns, len(trials)),
+            "metric": metric,
+            "value": trials.to_numpy().ravel(),
+        }
+        parts.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
+    return pd.concat(parts, ignore_index=True)
 
 
 def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
@@ -155,7 +215,7 @@ def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[finite.groupby(keys).transform("all")]
 
 
-def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
     """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers that a figure shows.
 
     Returns
@@ -181,7 +241,7 @@ def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
     return summary.assign(**{f"sum_{column}": summary[column] * rows for column in ("mean", "low", "high")})
 
 
-def with_estimates(summary: pd.DataFrame, panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+def with_estimates(summary: pd.DataFrame, panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return a summary with columns estimate_low and estimate_high where metrics that are shown are estimates.
 
     They are the means over the trials of both ends of the intervals of `estimate_ends`, NaN for exact metrics.
@@ -204,7 +264,7 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
     return table[list(last["label"].unique())]
 
 
-def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+def annealing_certainty(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return how sure log Z is where it was estimated: a row per curve, over trials and evaluations.
 
     Returns
@@ -234,7 +294,7 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     return pd.DataFrame(rows, columns=columns)
 
 
-def run_settings(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+def run_settings(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return the settings that the runs of each panel share: a row per panel, in the order of the figure."""
     rows = []
     for panel in panels:

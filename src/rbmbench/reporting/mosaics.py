@@ -5,6 +5,8 @@ A pixel is a letter from a to p, row by row. Of a filter, i is 0 and p the large
 sample, a is 0 and p is 1.
 """
 
+import base64
+import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +54,11 @@ def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
 def snapshots(numbers: pd.DataFrame) -> Iterator[Snapshot]:
     """Yield the models of a table with `COLUMNS`, by algorithm and iteration, in its order."""
     for (algorithm, label, iteration), rows in numbers.groupby(["algorithm", "label", "iteration"], sort=False):
-        levels = {what: _levels(images["pixels"]) for what, images in rows.groupby("what")}
+        levels = {}
+        for what, texts in rows.groupby("what")["pixels"]:
+            side = math.isqrt(len(texts.iloc[0]))
+            letters = np.frombuffer("".join(texts).encode(), np.uint8).astype(float)
+            levels[what] = (letters - FIRST).reshape(-1, side, side)
         filters, samples = (levels[FILTER] - ZERO) / (LEVELS - 1 - ZERO), levels[SAMPLE] / (LEVELS - 1)
         yield Snapshot(algorithm, label, iteration, float(rows["largest"].max()), filters, samples)
 
@@ -69,6 +75,10 @@ def _texts(levels: np.ndarray) -> list[str]:
     return [(row + FIRST).astype(np.uint8).tobytes().decode() for row in levels]
 
 
-def _levels(texts: pd.Series) -> np.ndarray:
-    side = math.isqrt(len(texts.iloc[0]))
-    return (np.frombuffer("".join(texts).encode(), np.uint8).astype(float) - FIRST).reshape(-1, side, side)
+def address(colours: np.ndarray) -> str:
+    """Return colours, uint8 (height, width, 3), as the address of a WebP picture without loss."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(colours)).save(content, "WEBP", lossless=True, quality=100, method=6)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -42,28 +42,22 @@ def exponent_of(panels: Iterable[ChartPanel]) -> int:
     return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
 
 
-def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
+def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = ()) -> tuple[float, float]:
     """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
 
-    ``curves`` are those of `frame_of`. The range holds lines at ``heights``; ``start`` is the share of x that may fall
-    out of it. One curve that dives far below all others is cut off.
+    ``curves`` are those of `frame_of`. The range holds lines at ``heights``. One curve that dives far below all others
+    is cut off.
     """
-    later = curves[curves["x"] >= start * curves["x"].max()]
+    later = curves[curves["x"] >= START * curves["x"].max()]
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
-    low, high = _lowest(later), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
-    low = min(low, *heights, np.inf)
+    means = later.groupby("curve")["mean"]
+    lowest, second = [*means.min().sort_values().iloc[:2], np.inf][:2]
+    others = later["mean"].max() - second
+    if second - lowest > (DEEPEST_DIVE - 1) * others > 0:
+        lowest = second - 0.15 * others
+    low, high = min(lowest, *heights, np.inf), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
     pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
     return low - pad, high + pad
-
-
-def _lowest(later: pd.DataFrame) -> float:
-    """Return how far down the means of a panel are shown."""
-    lows = later.groupby("curve")["mean"].min().sort_values()
-    if len(lows) < 2:
-        return lows.iloc[0]
-    lowest, second = lows.iloc[:2]
-    others = later["mean"].max() - second
-    return second - 0.15 * others if second - lowest > (DEEPEST_DIVE - 1) * others > 0 else lowest
 
 
 def without_start(curves: pd.DataFrame) -> pd.DataFrame:

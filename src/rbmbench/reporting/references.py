@@ -7,8 +7,6 @@ true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.
 The rows are those that the log-likelihood of the panel is of: of the training set, or of the test set.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench import datasets
@@ -17,9 +15,9 @@ from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Line
+from rbmbench.reporting.frames import TITLES, PanelSpec
 from rbmbench.training.evaluation import DistinctRows
 
-TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
 TRUE_ARRAYS = ("true_W", "true_b", "true_c")
 """Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
 
@@ -38,7 +36,7 @@ def true_model(rows: np.ndarray, rbm: RBM) -> float:
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
 
 
-def references(panel: Any) -> list[Line]:
+def references(panel: PanelSpec) -> list[Line]:
     """Return the lines that a panel asks for, from the file of its data set.
 
     Raises
@@ -52,16 +50,15 @@ def references(panel: Any) -> list[Line]:
     rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
     lines = []
     for name in panel.references:
-        value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
+        if name == "maximum":
+            value = maximum(rows)
+        else:
+            arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
+            rbm = RBM(*(arrays[array] for array in TRUE_ARRAYS))
+            if not is_enumerable(rbm.visible_units, rbm.hidden_units):
+                sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
+                message = f"the true model has {sizes}, too many for the reference 'true_model'"
+                raise ResultsError(f"{panel.data_file}: {message}")
+            value = true_model(rows, rbm)
         lines.append(Line(title=TITLES[name], value=value, look=name))
     return lines
-
-
-def _true_rbm(panel: Any) -> RBM:
-    """Return the model that the rows of a panel's data set were drawn from."""
-    arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
-    rbm = RBM(*(arrays[name] for name in TRUE_ARRAYS))
-    if not is_enumerable(rbm.visible_units, rbm.hidden_units):
-        sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
-        raise ResultsError(f"{panel.data_file}: the true model has {sizes}, too many for the reference 'true_model'")
-    return rbm

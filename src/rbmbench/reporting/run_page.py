@@ -85,7 +85,6 @@ def write_run_page(
 
 
 def _draw_curve(result: TrainingResult, findings: Findings, ax: Axes) -> None:
-    """Draw the log-likelihood of training and held-out rows, and that of independent units as dashed lines."""
     for number, (metric, value) in enumerate(findings.independent.items()):
         look = {"color": f"C{number}"}
         result.plot(metric, ax=ax, label=PARTS[metric], **look)

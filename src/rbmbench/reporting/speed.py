@@ -83,7 +83,6 @@ def bars(table: pd.DataFrame, meta: Meta) -> Figure:
 
 
 def _draw_step(ax: Axes, of_step: pd.DataFrame) -> None:
-    """Draw the bars of one step from the top down, each with its time and its ratio to the floor."""
     floor = of_step["milliseconds"].iloc[0]
     for place, bar in enumerate(of_step.itertuples()):
         ax.barh(place, bar.milliseconds, height=0.72, linewidth=0.8, **LOOKS[bar.kind])

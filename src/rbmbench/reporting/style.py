@@ -187,12 +187,10 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> Loo
 
 
 def _hashed(name: str, values: list) -> Any:
-    """Return one of some values, the same for the same name on every machine."""
     return values[int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(values)]
 
 
 def _scaled(color: str, brightness: float) -> str:
-    """Return a colour #RRGGBB, each part times the brightness."""
     return "#" + "".join(f"{round(brightness * int(color[place : place + 2], 16)):02X}" for place in (1, 3, 5))
 
 

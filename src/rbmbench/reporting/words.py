@@ -46,6 +46,8 @@ TITLED = ("iterations", "trials", "samples", "replications", "longest")
 """Budgets that titles name; captions and notes name all."""
 LONG = 45
 """Letters of words that may be broken into lines."""
+MOST_LINES = 2
+"""Of a title, for settings that are not the paper's."""
 
 
 def phrase(difference: Difference, units: Mapping[str, str] = UNITS) -> str:
@@ -146,13 +148,13 @@ def summarised(spec: Shown) -> list[str]:
     return [*variants(spec), *(words for _, words in least.values()), *parts, *stand_in]
 
 
-def variant_lines(spec: Shown, letters: int = 100, most: int = 2) -> list[str]:
+def variant_lines(spec: Shown, letters: int = 100) -> list[str]:
     """Return the lines of a title that say which settings are not the paper's; the caption says what has no room."""
     words = variants(spec)
     for shown in range(len(words), -1, -1):
         more = ["more differences: see the caption"] * (shown < len(words))
         lines = wrap("; ".join([*words[:shown], *more]), letters, break_on_hyphens=False)
-        if len(lines) <= most:
+        if len(lines) <= MOST_LINES:
             break
     return lines
 

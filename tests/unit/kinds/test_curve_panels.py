@@ -11,10 +11,11 @@ from rbmbench import datasets
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.parsing import parse
-from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
+from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.reporting import frames, ranges
+from rbmbench.reporting.frames import Band
 from rbmbench.reporting.references import maximum, references
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of claims are checked with the configuration: every mistake is one line that names file, claim and key."""
 
-import inspect
 import shutil
 
 import pytest
@@ -91,6 +90,17 @@ MISTAKES = {
     "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: is missing"),
     "argument misspelt": ("ucd", one(ABOVE | {"metirc": "x"}), f"{C}metirc: unknown key 'metirc'; nearest: 'metric'"),
     "argument of another kind": ("ucd", one(GAP | {"against": "fig2.a.cd_1"}), f"{C}against: unknown key 'against'"),
+    "argument that an alias fixes": (
+        "ucd",
+        one(ABOVE | {"statistic": "peak"}),
+        f"{C}statistic: unknown key",
+    ),
+    "argument that an alias requires": ("ucd", one(ABOVE | {"kind": "lead_after"}), f"{C}share: is missing"),
+    "null for such an argument": (
+        "ucd",
+        one(ABOVE | {"kind": "lead_after", "share": None}),
+        f"{C}share: must be",
+    ),
     "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: must "),
     "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: must be a valid integer, got True"),
     "list for a text": (
@@ -342,8 +352,8 @@ def test_every_name_among_the_arguments_is_checked():
     """An argument that is a text or an iteration has a mark, or a choice of words."""
     plain = [
         (kind, name)
-        for kind, measure in MEASUREMENTS.items()
-        for name, parameter in list(inspect.signature(measure).parameters.items())[1:]
+        for kind, measurement in MEASUREMENTS.items()
+        for name, parameter in measurement.arguments.items()
         if "str" in str(parameter.annotation) or parameter.annotation is str
         if arguments.mark_of(parameter.annotation) is None
     ]

@@ -300,8 +300,8 @@ def test_claims_on_contests_without_ranks_are_not_judged(tmp_path, monkeypatch):
     evidence = Evidence("arena", [spec_of("arena_ranks", contest)])
     slow = [curve("toy", "one", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
     fast = [dense("two", t, -6.0, seconds=1.0) for t in range(4)]
-    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.read", lambda _: pd.concat([*slow, *fast]))
-    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.labels", {"one": "One", "two": "Two"})
+    monkeypatch.setattr("rbmbench.reporting.contests.OfContestsSpec.read", lambda _: pd.concat([*slow, *fast]))
+    monkeypatch.setattr("rbmbench.reporting.contests.OfContestsSpec.labels", {"one": "One", "two": "Two"})
     measure = partial(MEASUREMENTS["rank_difference"], evidence, ranks="fig1.one", against="fig1.two")
     assert measure(cost="products").value == -1.0
     with pytest.raises(NotRun, match="no contest has ranks at equal processor seconds"):

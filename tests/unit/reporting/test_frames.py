@@ -11,11 +11,13 @@ from reporting_results import figure, make_run, numbers, rising, stand_in, table
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds import read_spec
-from rbmbench.kinds._curve_captions import annealing_doubts, figure_heading
+from rbmbench.kinds._curves import figure_heading
 from rbmbench.kinds.bias_variance import BiasVarianceSpec
-from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
+from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.planning.specs import number_of
 from rbmbench.reporting import frames
+from rbmbench.reporting.curves import annealing_doubts
+from rbmbench.reporting.frames import Band
 from rbmbench.reporting.words import count, listed
 
 

@@ -386,11 +386,11 @@ def test_a_page_of_some_figures_has_their_findings_alone(layout, outputs):
     file = parse(ClaimFile, {"findings": findings, "claims": claims}, "test")
 
     def answered(**options):
-        folder = Folder(Path(layout.root), Path("page.html"), (), files={"popcd": file}, **options)
+        folder = Folder(Path(layout.root), Path("page.html"), (), claim_files={"popcd": file}, **options)
         return [(finding.name, finding.answer) for finding in folder.read().findings]
 
     assert answered() == [("first", "yes"), ("second", "not run")]
-    assert answered(specs=[Path(layout.spec("popcd_fig1"))], is_part=True) == [("first", "yes")]
+    assert answered(chosen=[Path(layout.spec("popcd_fig1"))], is_part=True) == [("first", "yes")]
     verdict.write_verdicts([], layout.claims)
     assert answered() == []
 
@@ -442,4 +442,4 @@ def test_a_verdict_on_an_unknown_claim_is_one_line(layout, outputs):
     claims = [{"id": "popcd_1", "where": "Figure 1", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1"}]
     file = parse(ClaimFile, {"claims": [claim | {"above": 0.0} for claim in claims]}, "test")
     with pytest.raises(ResultsError, match=r"claims\.json: unknown claim '.*'; allowed: those of claims/popcd\.yaml"):
-        Folder(Path(layout.root), Path("x.html"), [], files={"popcd": file}).read()
+        Folder(Path(layout.root), Path("x.html"), [], claim_files={"popcd": file}).read()

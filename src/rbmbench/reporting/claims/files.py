@@ -5,7 +5,6 @@ Every kind of claim is a model whose fields are the arguments of its measurement
 models.
 """
 
-import inspect
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,7 +24,7 @@ from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import TableName
 from rbmbench.reporting.claims.arguments import Bound, Context, problems
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.words import FEW_PARTICLES
 
 MOST_CLAIMS = 10_000
@@ -97,7 +96,7 @@ class Claim(Each):
     def arguments(self) -> dict[str, object]:
         """The arguments of the measurement that the claim gives."""
         own = self.model_fields_set - RangedClaim.model_fields.keys()
-        return {name: getattr(self, name) for name in own}
+        return {name: getattr(self, name) for name in type(self).model_fields if name in own}
 
     def bounds(self, published: Any = None, before: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
         """Return the accepted range: that of ``before``, or the published number over and times a factor."""
@@ -120,25 +119,16 @@ class RangedClaim(Claim):
         """Return the accepted range."""
         return self.above, self.below
 
-    def range_mistake(self) -> str | None:
-        """Return what is wrong with the range, after the key; None if nothing is."""
-        if math.isinf(self.above) and math.isinf(self.below):
-            return "above: 'above' or 'below' is missing"
-        if self.above >= self.below:
-            return f"above: must be less than 'below', {self.below:g}, got {self.above:g}"
-        return None
-
 
 @cache
 def claim_models() -> dict[str, type[Claim]]:
     """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
     models = {}
-    for kind, measure in sorted(MEASUREMENTS.items()):
-        _, *arguments = inspect.signature(measure).parameters.values()
+    for name, kind in sorted(MEASUREMENTS.items()):
+        arguments = kind.arguments.values()
         fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
-        base = Claim if kind in SETS_RANGE else RangedClaim
-        summary = inspect.getdoc(measure).splitlines()[0]
-        models[kind] = create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+        base = Claim if kind.sets_range else RangedClaim
+        models[name] = create_model(name, __base__=base, __doc__=kind.summary, kind=(Literal[name], ...), **fields)
     return models
 
 
@@ -226,8 +216,11 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
             if isinstance(kind, str):
                 _known(f"{place}: kind", "kind", kind, claim_models())
             claim = parse(claim_models().get(str(kind), Claim), values, place)
-            if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
-                raise SettingsError(f"{place}: {mistake}")
+            if isinstance(claim, RangedClaim) and not claim.above < claim.below:
+                message = f"must be less than 'below', {claim.below:g}, got {claim.above:g}"
+                raise SettingsError(f"{place}: above: {message}")
+            if isinstance(claim, RangedClaim) and claim.bounds() == (-math.inf, math.inf):
+                raise SettingsError(f"{place}: above: 'above' or 'below' is missing")
             if claim.id in known:
                 raise SettingsError(f"{place}: id: must be unique")
             known.add(claim.id)
@@ -255,9 +248,9 @@ def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: s
     for claim in claims:
         given = claim.arguments
         contexts = [Context(paper, entries, given) for paper in papers]
-        parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
-        for name in (name for name in parameters if name in given):
-            for problem in problems(name, parameters[name].annotation, given[name], contexts):
+        arguments = MEASUREMENTS[claim.kind].arguments
+        for name in (name for name in arguments if name in given):
+            for problem in problems(name, arguments[name].annotation, given[name], contexts):
                 raise SettingsError(f"{where}: claim {claim.id!r}: {problem}")
     _check_findings(file, claims, papers, where)
 
@@ -283,7 +276,6 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
 
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
-    """Return the published tables, by key; refuse unknown tables, rows and algorithms."""
     algorithms = {name for paper in papers for name in paper.algorithms}
     known = {name: table for paper in papers for name, table in paper.tables.items()}
     tables = {}
@@ -335,7 +327,6 @@ def schema() -> dict[str, Any]:
 
 
 def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, Any]:
-    """Return the schema of one kind of claim, which refers to the common keys."""
     result = model.model_json_schema()
     del result["$defs"]
     result["properties"] = {

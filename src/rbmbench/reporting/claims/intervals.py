@@ -175,6 +175,11 @@ def ratio_of_times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Interval:
     return tuple(np.exp(student(logs)).tolist())
 
 
+def range_of(ratios: Sequence[float]) -> Interval:
+    """Return the geometric mean of ratios, with the smallest and the largest one."""
+    return float(np.exp(np.mean(np.log(ratios)))), min(ratios), max(ratios)
+
+
 def share(successes: float, trials: float) -> Interval:
     """Return a share and its exact interval by Clopper and Pearson; for counts that are no integers, its extension."""
     low, high = TAILS

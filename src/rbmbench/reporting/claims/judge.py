@@ -11,10 +11,10 @@ from pydantic import Field
 from rbmbench.base.parsing import parse
 from rbmbench.io.results import read_json
 from rbmbench.planning.differences import Difference
-from rbmbench.planning.specs import Place, Source, Spec, parse_spec, rooted
+from rbmbench.planning.specs import Source, Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
 from rbmbench.reporting.claims.verdict import NOT_RUN, Missing, Region, Verdict
 
 
@@ -68,7 +68,7 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
         **{name: None if math.isnan(value) else float(value) for name, value in numbers.items()},
         above=bounds[0],
         below=bounds[1],
-        possible=POSSIBLE[claim.kind],
+        possible=number.possible,
         missing=_unique(missing),
         differences=_differences(number, evidence.used),
         remarks=(*_unique(lost), *number.notes),
@@ -128,17 +128,11 @@ def _place(
         if exact and number.window:
             window = tuple(end / first.unit for end in number.window)
         if exact and number.level and number.level.slope and panel == first.panel:
-            accepted = _accepted(number, bounds, first)
+            level, unit = number.level, first.unit if number.level.along == "x" else 1.0
+            ends = [(level.origin + level.slope * bound) / unit for bound in level.range or bounds]
+            # Numbers that fall where the curve rises, such as a decline, have their ends the other way round.
+            above, below = (float(f"{end:.5g}") if math.isfinite(end) else None for end in sorted(ends))
+            accepted = {"above": above, "below": below, "along": level.along}
         curves = tuple(dict.fromkeys(place.curve for place in of_panel))
         regions.append(Region(panel=panel, curves=curves, metric=metric, window=window, **accepted))
     return {"shown": first.figure, "regions": tuple(regions)}
-
-
-def _accepted(number: Measurement, bounds: tuple[float, float], place: Place) -> Mapping[str, object]:
-    """Return the accepted range on the axis that it lies along."""
-    level = number.level
-    unit = place.unit if level.along == "x" else 1.0
-    ends = [(level.origin + level.slope * bound) / unit for bound in level.range or bounds]
-    # Numbers that fall where the curve rises, such as a decline, have their ends the other way round.
-    above, below = (float(f"{end:.5g}") if math.isfinite(end) else None for end in sorted(ends))
-    return {"above": above, "below": below, "along": level.along}

@@ -262,5 +262,4 @@ def power(
 
 
 def _plain(words: list[str], separator: str = "; ") -> str:
-    """Return phrases in one line with plain spaces."""
     return separator.join(words).replace("\N{NO-BREAK SPACE}", " ")

@@ -5,6 +5,7 @@ A kernel is a second process that imports everything anew, which takes longer th
 notebook of a workflow need one, for each is run by a process of its own.
 """
 
+import io
 import sys
 import tempfile
 import warnings
@@ -69,7 +70,7 @@ class _Publisher(DisplayPublisher):
         self.shell.outputs.clear()
 
 
-class _Stream:
+class _Stream(io.TextIOBase):
     """Standard output or error of a cell."""
 
     def __init__(self, name: str, outputs: list):
@@ -83,13 +84,6 @@ class _Stream:
         elif text:
             self._outputs.append(new_output("stream", name=self._name, text=text))
         return len(text)
-
-    def flush(self) -> None:
-        """Write nothing."""
-
-    def isatty(self) -> bool:
-        """Return False."""
-        return False
 
 
 class _Shell(InteractiveShell):

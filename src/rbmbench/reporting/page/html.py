@@ -4,7 +4,7 @@
 import base64
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -79,7 +79,11 @@ def write_report(
             continue
         beside = config.with_name(f"{folder.resolve().name}.yaml")
         overlays = list(configfiles) or [str(beside)] * beside.is_file()
-        papers |= {paper.key: paper for paper in _papers([config, *map(Path, overlays)], values)}
+        published = load([config, *map(Path, overlays)], values).published if config.is_file() else {}
+        for key, paper in published.items():
+            items = {f"{key}_{name}": item for name, item in (paper.figures | paper.tables).items()}
+            names = {name: f"{number_of(name)}: {item.title}" for name, item in items.items()}
+            papers[key] = Paper(key=key, title=paper.title, citation=paper.citation, shown=names)
         claims = {key: config.parent / "claims" / f"{key}.yaml" for key in papers}
         files = {key: parse(ClaimFile, read_yaml(file), str(file)) for key, file in claims.items() if file.is_file()}
         chosen = {Path(file).stem for file in specs}
@@ -94,14 +98,6 @@ def write_report(
         speed=tuple(_speed(Path(folder)) for folder in folders if (Path(folder) / STEPS).is_file()),
     )
     write_text(rendered(report), page)
-
-
-def _papers(files: Sequence[Path], values: Mapping[str, object] | None) -> Iterator[Paper]:
-    """Yield the papers of config.yaml and its overlays, or of ``values``; none where there is no file."""
-    for paper in load(files, values).published.values() if files[0].is_file() else ():
-        items = (paper.figures | paper.tables).items()
-        names = {f"{paper.key}_{name}": f"{number_of(f'{paper.key}_{name}')}: {item.title}" for name, item in items}
-        yield Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
 
 
 def rendered(report: Report) -> str:
@@ -145,7 +141,6 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
 
 
 def _speed(folder: Path) -> Speed:
-    """Return the measured speed that a folder holds; `ResultsError` if a file is missing or damaged."""
     table, meta = speed.read_steps(folder / STEPS), read_json(folder / "steps.meta.json")
     shown = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
     try:

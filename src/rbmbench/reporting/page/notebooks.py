@@ -72,7 +72,6 @@ def run_notebook(
 
 @one_line
 def _notebook(content: bytes) -> Any:
-    """Return a notebook in the newest form of its format."""
     import nbformat
 
     notebook = nbformat.reads(content.decode(), as_version=4)
@@ -120,7 +119,6 @@ def _page(notebook: Path) -> str:
 
 
 def _harmless(html: object) -> str:
-    """Return HTML without what can run a script."""
     from nh3 import clean
 
     elements = {*TEXT_ELEMENTS.split(), *TABLE_ELEMENTS.split()}

@@ -6,7 +6,7 @@ Points are left out, never averaged: each that is left is a point of the chart, 
 
 import numpy as np
 
-from rbmbench.planning.chart import Axis, Bars, ChartPanel, CurveValues, Numbers, Series
+from rbmbench.planning.chart import Axis, ChartPanel, CurveValues, Numbers, Series
 from rbmbench.reporting.charts import numbers
 from rbmbench.reporting.page.model import Panel
 
@@ -19,7 +19,10 @@ DIGITS, DIGITS_OF_A_TRIAL = 5, 4
 
 def panel_of(chart: ChartPanel) -> Panel:
     """Return a panel of a chart as the page draws it."""
-    curves = chart.series or tuple(_outline(bars, chart.x) for bars in chart.bars)
+    outlines = [(bars, (*bars.heights, bars.heights[-1])) for bars in chart.bars]  # a value holds up to the next x
+    curves = chart.series or tuple(
+        Series(key=bars.key, label=bars.key, x=bars.edges_on(chart.x), mean=heights) for bars, heights in outlines
+    )
     own = {curve.x for curve in curves}
     each = MOST_POINTS if len(own) == 1 else MOST_POINTS_OF_A_CURVE
     if len(own) > 1 and len(every := np.unique(np.concatenate([*own]))) <= MOST_POINTS:
@@ -46,11 +49,6 @@ def panel_of(chart: ChartPanel) -> Panel:
         printed=chart.printed,
         lines=chart.lines,
     )
-
-
-def _outline(bars: Bars, axis: Axis) -> Series:
-    """Return the outline of a histogram, whose value holds from one x to the next."""
-    return Series(key=bars.key, label=bars.key, x=bars.edges_on(axis), mean=(*bars.heights, bars.heights[-1]))
 
 
 def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:

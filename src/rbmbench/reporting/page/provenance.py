@@ -2,7 +2,7 @@
 """Where results come from: data sets, machines, versions, times, and which results other code has made."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,17 +62,13 @@ def summary(metas: Sequence[Meta]) -> dict[str, object]:
     metas = list({str(meta.get("run")): meta for meta in metas}.values())
     ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
     return {
-        "data": _data(metas),
-        "machines": _distinct(_machine(meta) for meta in metas),
+        "data": tuple(dict.fromkeys(_data(meta.get("data") or {}) for meta in metas)),
+        "machines": tuple(filter(None, dict.fromkeys(map(_machine, metas)))),
         "versions": _versions(metas),
         "dates": (ends[0], ends[-1]) if ends else None,
-        "hours": sum(_wall(meta, "total_seconds") for meta in metas) / 3600,
+        "hours": sum(_seconds(meta, "total") for meta in metas) / 3600,
         "runs": tuple(map(_run, metas)),
     }
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(text for text in dict.fromkeys(texts) if text)
 
 
 def _machine(meta: Meta) -> str:
@@ -85,63 +81,44 @@ def _machine(meta: Meta) -> str:
 
 def _versions(metas: Iterable[Meta]) -> tuple[str, ...]:
     """Return each set of versions and plug-ins with the commits of its runs."""
-    commits: dict[str, list[str]] = {}
+    commits: dict[str, dict[str, None]] = {}
     for meta in metas:
         parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
-        used = (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ()))
-        of_versions = commits.setdefault(", ".join([*parts, *map(_plugin, used)]), [])
-        of_versions += [str(meta["commit"])[:12]] * bool(meta.get("commit"))
-    texts = ((text, list(dict.fromkeys(known))) for text, known in commits.items())
-    return tuple(
-        ", ".join([text] * bool(text) + [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known))
-        for text, known in texts
-        if text or known
-    )
+        for plugin in (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ())):
+            package = f"{plugin.get('package')} {plugin.get('version', '')}"
+            place = package if "package" in plugin else plugin.get("file", "")
+            parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
+        of_versions = commits.setdefault(", ".join(parts), {})
+        of_versions |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
+    lists = {
+        text: [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known) for text, known in commits.items()
+    }
+    return tuple(", ".join([text] * bool(text) + known) for text, known in lists.items() if text or known)
 
 
-def _plugin(one: Mapping[str, str]) -> str:
-    """Return a plug-in in words: its name, its package or file, and the first digits of its checksum."""
-    place = f"{one['package']} {one.get('version', '')}" if "package" in one else one.get("file", "")
-    return f"plug-in {one.get('name', '')} ({place}, sha256 {one.get('sha256', '')[:12]})"
-
-
-def _data(metas: Iterable[Meta]) -> tuple[Data, ...]:
-    """Return the data sets that the runs used, once each."""
-    data_sets = (
-        Data(
-            title=data.get("title", ""),
-            size=f"{_size(data.get('rows'))} x {data.get('visible', '')}",
-            stand_in=data_name(data.get("stand_in_for") or ""),
-            source=data.get("source") or "",
-            preprocessing=data.get("preprocessing") or "",
-            files=tuple((file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []),
-        )
-        for data in (meta.get("data") or {} for meta in metas)
-    )
-    return tuple(dict.fromkeys(data_sets))
-
-
-def _size(rows: object) -> str:
+def _data(data: Meta) -> Data:
+    rows = data.get("rows")
     parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
-    if list(parts) == ["train"]:
-        return count(parts["train"])
-    return ", ".join(f"{name} {count(number)}" for name, number in parts.items())
+    sizes = [count(number) if [*parts] == ["train"] else f"{name} {count(number)}" for name, number in parts.items()]
+    return Data(
+        title=data.get("title", ""),
+        size=f"{', '.join(sizes)} x {data.get('visible', '')}",
+        stand_in=data_name(data.get("stand_in_for") or ""),
+        source=data.get("source") or "",
+        preprocessing=data.get("preprocessing") or "",
+        files=tuple((file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []),
+    )
 
 
-def _wall(meta: Meta, name: str) -> float:
-    return float((meta.get("wall") or {}).get(name) or 0.0)
+def _seconds(meta: Meta, name: str) -> float:
+    return float((meta.get("wall") or {}).get(f"{name}_seconds") or 0.0)
 
 
 def _run(meta: Meta) -> dict[str, str]:
     memory = meta.get("peak_memory_mb")
     return {
-        "run": str(meta.get("run", "")),
-        "iterations": count(meta.get("iterations") or 0),
-        "trials": count(meta.get("trials") or 0),
-        "training": f"{_wall(meta, 'training_seconds'):.1f}",
-        "evaluation": f"{_wall(meta, 'evaluation_seconds'):.1f}",
+        **{name: str(meta.get(name, "")) for name in ("run", "threads", "backend", "seed")},
+        **{name: count(meta.get(name) or 0) for name in ("iterations", "trials")},
+        **{name: f"{_seconds(meta, name):.1f}" for name in ("training", "evaluation")},
         "memory": f"{memory:.0f}" if memory else "",
-        "threads": str(meta.get("threads", "")),
-        "backend": str(meta.get("backend", "")),
-        "seed": str(meta.get("seed", "")),
     }

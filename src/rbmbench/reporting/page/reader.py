@@ -10,9 +10,9 @@ import io
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import path
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import quote
 
 from rbmbench.base.errors import ResultsError
@@ -44,46 +44,39 @@ PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 
 
+@dataclass
 class Folder:
-    """One folder of results. `ResultsError` of all its methods if a file is missing or damaged.
+    """One folder of results. `ResultsError` of all its methods if a file is missing or damaged."""
 
-    Parameters
-    ----------
-    root : path
-        Such as results/paper or results/reference/paper; its name is that of the scale.
-    page : path
-        The page to write, for addresses relative to it.
-    configfiles : sequence of str
-        Overlays of the configuration, for the commands on the page.
-    specs : sequence of path, optional
-        Specs of the figures and tables to show; by default all of the folder.
-    files : mapping of str to ClaimFile
-        The files of claims by paper, whose findings the verdicts answer, in the order in which papers are shown.
-    is_part : bool
-        Whether figures or tables of the papers are left out, so that findings without a claim here are, too.
-    """
+    root: Path
+    """Such as results/paper or results/reference/paper; its name is that of the scale."""
+    page: Path
+    """The page to write, for addresses relative to it."""
+    configfiles: Sequence[str]
+    """Overlays of the configuration, for the commands on the page."""
+    chosen: Sequence[Path] = ()
+    """Specs of the figures and tables to show; by default all of the folder."""
+    claim_files: Mapping[str, ClaimFile] = field(default_factory=dict)
+    """By paper, whose findings the verdicts answer, in the order in which papers are shown."""
+    is_part: bool = False
+    """Whether figures or tables of the papers are left out, so that findings without a claim here are, too."""
 
-    def __init__(
-        self,
-        root: Path,
-        page: Path,
-        configfiles: Sequence[str],
-        specs: Sequence[Path] = (),
-        files: Mapping[str, ClaimFile] = MappingProxyType({}),
-        is_part: bool = False,
-    ):
-        self.layout, self.page, self.configfiles = Layout(str(root)), page, configfiles
-        self.claim_files, self.is_part = files, is_part
-        self.kept = {} if specs else {file.stem: file for file in sorted((root / "meta").glob("*.json"))}
+    def __post_init__(self) -> None:
+        self.layout, self.judges = Layout(str(self.root)), self.root.name != CHECK_OF_INSTALLATION
+        self.kept = {} if self.chosen else {file.stem: file for file in sorted((self.root / "meta").glob("*.json"))}
         # Kept specs are there to draw again; what they rest on is in the meta.
-        files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
+        files = () if self.kept else self.chosen or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
-        self.judges = Path(self.layout.root).name != CHECK_OF_INSTALLATION
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
         verdicts = read_verdicts(self.layout.verdicts)
-        self._check_claims(verdicts)
+        for paper, file in self.claim_files.items():
+            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
+            for record in verdicts:
+                if record.paper == paper and record.claim not in ids:
+                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
+                    raise ResultsError(f"{self.layout.verdicts}: {message}")
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
@@ -92,24 +85,19 @@ class Folder:
             made[key] = dict.fromkeys(origin for folder in spec.folders() for origin in origins(folder, self.layout))
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: read_shown(self.layout, key) for key in sorted(keys, key=order)}
+        # By paper, figure and table, without those on figures that were not asked for.
+        places = {paper: place for place, paper in enumerate(self.claim_files)}
+        shown = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
+        shown.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
         return Results(
-            name=Path(self.layout.root).name,
+            name=self.root.name,
             judges=self.judges,
             findings=tuple(self._findings(verdicts, items)),
-            claims=tuple(self._claim(record, items.get(record.shown)) for record in self._ordered(verdicts, items)),
+            claims=tuple(self._claim(record, items.get(record.shown)) for record in shown),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
-
-    def _check_claims(self, verdicts: Sequence[Verdict]) -> None:
-        """Refuse verdicts on claims that the files of their papers do not have."""
-        for paper, file in self.claim_files.items():
-            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
-            for record in verdicts:
-                if record.paper == paper and record.claim not in ids:
-                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
-                    raise ResultsError(f"{self.layout.verdicts}: {message}")
 
     def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
         """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
@@ -120,16 +108,15 @@ class Folder:
             if any(finding.answer != "not run" for finding in findings):
                 yield from (finding for finding in findings if not self.is_part or here & set(finding.claims))
 
-    def _ordered(self, verdicts: Iterable[Verdict], items: Collection[str]) -> list[Verdict]:
-        """Return verdicts by paper, figure and table, without those on figures that were not asked for."""
-        papers = {paper: place for place, paper in enumerate(self.claim_files)}
-        here = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
-        return sorted(here, key=lambda record: (papers.get(record.paper, len(papers)), order(record.shown)))
-
     def _metas(self, key: str) -> Mapping[str, Meta]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
-            return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
+            metas = {}
+            for folder in self.specs[key].folders():
+                metas[Path(folder).name] = meta = read_meta(folder)
+                meta["settings"]  # which every job has: raises an error
+                check_files(folder)
+            return metas
         metas, file = read_kept_metas(self.kept[key]), self.kept[key]
         if SAME_AS in metas:
             named, other = metas, str(metas[SAME_AS])
@@ -157,13 +144,14 @@ class Folder:
         )
 
     def _shown(self, item: Chart | Table, results: int, made: Collection[Origin]) -> Shown:
-        """Return a figure or a table as the page shows it."""
         key = item.key
+        notebook = self.layout.notebook(key, "html")
+        has_notebook = Path(notebook).is_file()
         words = {name: getattr(item, name) for name in ("key", "paper", "reading", "differences", "variant")}
         words |= {
             "heading": number_of(key) + (f": {item.title}" if item.title else ""),
             "command": command([key], self.configfiles),
-            "notebook": self._notebook(key),
+            "notebook": quote(Path(path.relpath(notebook, self.page.parent)).as_posix()) if has_notebook else "",
             "results": len(made) or results,
             "other_code": sum(origin.code == OTHER for origin in made),
         }
@@ -179,18 +167,6 @@ class Folder:
             images=sorted(item.images, key=lambda image: image.iteration or 0),  # equal ones side by side
             picture=picture(self.layout.figure(key, "png")),
         )
-
-    def _notebook(self, key: str) -> str:
-        file = self.layout.notebook(key, "html")
-        return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
-
-
-def _intact(folder: str) -> Meta:
-    """Return the meta of a result of which no file was changed."""
-    meta = read_meta(folder)
-    meta["settings"]  # which every job has: raises an error
-    check_files(folder)
-    return meta
 
 
 def _marks(record: Verdict, chart: Chart) -> Iterator[Mark]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a measurement returns, the registry of measurements, and what all of them share."""
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,10 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.curves import Curves
+
+REQUIRED = object()
+ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Level:
 class OfMeans:
     """A number as a function of the mean curves (draws, evaluations) of some curves."""
 
-    curves: Sequence[Any]
+    curves: Sequence[Curves]
     number: Callable[[list[np.ndarray]], np.ndarray]
 
     def stacked(self, means: np.ndarray) -> np.ndarray:
@@ -49,6 +55,8 @@ class Measurement:
     what: str
     sources: tuple[Source, ...]
     """What it is measured on: `rbmbench.planning.specs.Source`, or what has the same attributes."""
+    possible: tuple[float, float] = ANY
+    """The values that the number can have."""
     bounds: tuple[float, float] | None = None
     """The range in which the claim holds, where the measurement sets it; None where the claim does."""
     published: float | None = None
@@ -86,47 +94,59 @@ class Measurement:
         return replace(self, low=low, high=high, notes=(*self.notes, *notes))
 
 
-MEASUREMENTS: dict[str, Callable[..., Measurement]] = {}
-"""The measurements, by the name that the key ``kind`` of a claim gives."""
-SETS_RANGE: set[str] = set()
-"""Names of the measurements that set the range of the claim themselves."""
-POSSIBLE: dict[str, tuple[float, float]] = {}
-"""The values that the number of each measurement can have."""
-ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
+@dataclass(frozen=True)
+class ClaimKind:
+    """A kind of claim: a measurement, some of whose arguments may be fixed."""
+
+    measure: Callable[..., Measurement]
+    sets_range: bool
+    """Whether the measurement sets the range in which the claim holds; claims have no ``above`` and ``below`` then."""
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    """The values of arguments, or `REQUIRED` for those that are optional otherwise."""
+
+    def __call__(self, evidence: Evidence, **arguments: object) -> Measurement:
+        return self.measure(evidence, **dict(self.fixed) | arguments)
+
+    @cached_property
+    def arguments(self) -> dict[str, inspect.Parameter]:
+        """The keys of a claim of this kind, beside those of all claims."""
+        _, *every = inspect.signature(self.measure).parameters.values()
+        arguments = {one.name: one for one in every if self.fixed.get(one.name, REQUIRED) is REQUIRED}
+        for name in self.fixed.keys() & arguments:  # a value or None by default
+            value, _ = get_args(arguments[name].annotation)
+            arguments[name] = arguments[name].replace(annotation=value, default=inspect.Parameter.empty)
+        return arguments
+
+    @property
+    def summary(self) -> str:
+        """What is measured, in a sentence; of an alias the kind that it stands for."""
+        words = {None: " none", REQUIRED: ""}
+        values = " and ".join(name + words.get(value, f" {value}") for name, value in self.fixed.items())
+        alias = f"Measure `{self.measure.__name__}` with {values}."
+        return alias if values else inspect.getdoc(self.measure).splitlines()[0]
 
 
-def measures(possible: tuple[float, float] = ANY, *, sets_range: bool = False) -> Callable:
+MEASUREMENTS: dict[str, ClaimKind] = {}
+"""The kinds of claims by their names."""
+
+
+def measures(*, sets_range: bool = False, **aliases: Mapping[str, object]) -> Callable:
     """Return a decorator that registers a measurement under the name of its function.
 
     The function takes an `Evidence` and keyword arguments, which are the keys of a claim of this kind. Annotate them
     with the types of `rbmbench.reporting.claims.arguments`, so that they are checked with the configuration.
-
-    Parameters
-    ----------
-    possible : tuple of float
-        The smallest and the largest value that the number can have.
-    sets_range : bool
-        Whether the measurement sets the range in which the claim holds; claims of this kind have no ``above`` and
-        ``below`` then.
+    ``aliases`` are further kinds, with the values of arguments that they fix; see `ClaimKind`.
     """
 
     def register(measure: Callable[..., Measurement]) -> Callable[..., Measurement]:
-        MEASUREMENTS[measure.__name__] = measure
-        POSSIBLE[measure.__name__] = possible
-        if sets_range:
-            SETS_RANGE.add(measure.__name__)
+        kinds = {measure.__name__: {}} | aliases
+        MEASUREMENTS.update({name: ClaimKind(measure, sets_range, fixed) for name, fixed in kinds.items()})
         return measure
 
     return register
 
 
-def pair(evidence: Evidence, curve: str, against: str, **options: object) -> tuple[Any, Any, pd.Index]:
-    """Return two curves, and the trials that are complete in both."""
-    one, other = evidence.of(curve, **options), evidence.of(against, **options)
-    return one, other, paired(one, other)
-
-
-def paired(*curves: Any) -> pd.Index:
+def paired(*curves: Curves) -> pd.Index:
     """Return the trials that are complete in all curves; `NotRun` if there is none."""
     trials = curves[0].trials.index
     for other in curves[1:]:

@@ -5,8 +5,7 @@ Where a claim names no metric, that of the panel of the curve is meant, the firs
 """
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -15,53 +14,53 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, REQUIRED, SHARE, Level, Measurement, measures, paired
+from rbmbench.reporting.curves import Curves
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
+@measures(metric_mean={"limit": None}, metric_share={"limit": REQUIRED})
+def metric_over_iterations(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    limit: float | None = None,
+    metric: MetricName | None = None,
+    after: Iteration = 0,
+) -> Measurement:
+    """Measure the mean of a metric over the iterations after a given one, or the share in which it is above a limit.
+
+    A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none. The
+    interval of a mean is Student's over the trials; for a single trial that over its evaluations, as if they were
+    independent.
+    """
+    source = _metric(evidence, curve, metric, after)
+    frame, weights = _after(source, after)
+    trials, shown = frame.to_numpy(), metric_of(source.metric)
+    window = (after, source.trials.columns[-1]) if after else None
+    since = f"the iterations after {after}" if after else "all iterations"
+    if limit is not None:
+        what = f"share of {since} in which {shown.title} of {source.label} is above {limit:g}"
+        interval = intervals.of_means(trials, lambda means: (means > limit) @ weights)
+        return Measurement(*interval, what, (source,), SHARE, window=window)
+    notes: tuple[str, ...] = ()
+    mean, low, high = intervals.student(trials @ weights)
+    if len(trials) == 1:
+        _, low, high = intervals.student(trials[0])
+        notes = ("one trial: the interval is that over its evaluations",)
+        low, high = mean - (high - low) / 2, mean + (high - low) / 2
+    what = f"{shown.label} of {source.label}, mean over {since}"
+    return Measurement(mean, low, high, what, (source,), notes=notes, window=window, level=Level())
+
+
 @measures()
-def metric_mean(
-    evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
-) -> Measurement:
-    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials.
-
-    For a single trial the interval is that over its evaluations, as if they were independent.
-    """
-    source = _metric(evidence, curve, metric, after)
-    trials, weights = _after(source, after)
-    what = f"{metric_of(source.metric).label} of {source.label}, mean over {_since(after)}"
-    mean, low, high = intervals.student(trials.to_numpy() @ weights)
-    where = {"window": _window(source, after), "level": Level()}
-    if len(trials) > 1:
-        return Measurement(mean, low, high, what, (source,), **where)
-    _, low, high = intervals.student(trials.to_numpy()[0])
-    note = "one trial: the interval is that over its evaluations"
-    low, high = mean - (high - low) / 2, mean + (high - low) / 2
-    return Measurement(mean, low, high, what, (source,), notes=(note,), **where)
-
-
-@measures(SHARE)
-def metric_share(
-    evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
-) -> Measurement:
-    """Measure the share of iterations in which the mean of a metric is above a limit; interval over the trials.
-
-    A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
-    """
-    source = _metric(evidence, curve, metric, after)
-    trials, weights = _after(source, after)
-    what = f"share of {_since(after)} in which {metric_of(source.metric).title} of {source.label} is above {limit:g}"
-    interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
-    return Measurement(*interval, what, (source,), window=_window(source, after))
-
-
-@measures(POSITIVE)
 def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
     """Measure the ratio of a metric of two curves; interval over the trials.
 
     It is the median over the common evaluations, which single extreme values do not move.
     """
-    one, other, trials = pair(evidence, curve, against, metric=metric)
+    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    trials = paired(one, other)
     common = one.trials.columns.intersection(other.trials.columns)
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
@@ -70,43 +69,35 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
     alike = one.panel.data == other.panel.data
     first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
     what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
-    return Measurement(*interval, what, (one, other))
+    return Measurement(*interval, what, (one, other), POSITIVE)
 
 
-@measures()
+@measures(metric_quantile={"quantile": REQUIRED})
 def metric_at(
-    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
-) -> Measurement:
-    """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
-    source = _metric(evidence, curve, metric)
-    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, mean over the trials"
-    where = {"window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.student(_at(source, iteration)), what, (source,), **where)
-
-
-@measures()
-def metric_quantile(
     evidence: Evidence,
     *,
     curve: CurveName,
     iteration: Iteration,
-    quantile: Annotated[float, Field(ge=0, le=1)],
+    quantile: Annotated[float, Field(ge=0, le=1)] | None = None,
     metric: MetricName | None = None,
 ) -> Measurement:
-    """Measure a quantile of a metric over the trials at an iteration, with its exact interval.
+    """Measure the mean of a metric over the trials at an iteration, or a quantile.
 
-    It is more robust than the mean where few trials are far from all others.
+    A quantile, with its exact interval, is more robust than the mean where few trials are far from all others.
     """
     source = _metric(evidence, curve, metric)
-    values = _at(source, iteration)
+    values = source.trials.loc[paired(source)].to_numpy()[:, _place(source, iteration)]
+    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}"
+    where = {"window": (iteration, iteration), "level": Level()}
+    if quantile is None:
+        return Measurement(*intervals.student(values), f"{what}, mean over the trials", (source,), **where)
     low, high = np.quantile(values, (0.1, 0.9))
-    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}, {100 * quantile:g} % quantile"
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
-    more = {"notes": (note,), "window": (iteration, iteration), "level": Level()}
-    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (source,), **more)
+    what += f", {100 * quantile:g} % quantile over the trials"
+    return Measurement(*intervals.quantile(values, quantile), what, (source,), notes=(note,), **where)
 
 
-@measures(POSITIVE)
+@measures()
 def metric_violations(
     evidence: Evidence,
     *,
@@ -126,10 +117,10 @@ def metric_violations(
     trials, evaluations = values.shape
     what = f"values of {metric_of(source.metric).title} of {source.label} that are {' or '.join(ends)}"
     what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
-    return Measurement(count, count, count, what, (source,), level=Level(range=(at_least, at_most)))
+    return Measurement(count, count, count, what, (source,), POSITIVE, level=Level(range=(at_least, at_most)))
 
 
-@measures(SHARE)
+@measures()
 def metric_share_of_peak(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
@@ -138,14 +129,13 @@ def metric_share_of_peak(
     trials, place = source.trials.loc[paired(source)], _place(source, iteration)
     measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
-    what = (
-        f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}, as a share of the largest mean"
-    )
+    what = f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}"
     where = {"window": (iteration, iteration), "level": Level(0.0, float(trials.mean().max()))}
-    return Measurement(*measured, f"{what}, which is at iteration {peak}", (source,), **where)
+    what += f", as a share of the largest mean, which is at iteration {peak}"
+    return Measurement(*measured, what, (source,), SHARE, **where)
 
 
-@measures(POSITIVE)
+@measures()
 def steepest_rise(
     evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, window: Window | None = None
 ) -> Measurement:
@@ -166,20 +156,21 @@ def steepest_rise(
         return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
     what = f"iteration around which {metric_of(source.metric).title} of {source.label} rises most"
-    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (source,), level=Level(along="x"))
+    interval = intervals.of_means(trials.to_numpy(), steepest)
+    return Measurement(*interval, what, (source,), POSITIVE, level=Level(along="x"))
 
 
-@measures(SHARE)
+@measures()
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
     source = evidence.of(times, "coupling_times")
     met = int((source.frame["met"] & (source.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(source.frame)} pairs of chains, {source.label}, that met within {within} steps"
     where = {"window": (within, within), "level": Level()}
-    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), **where)
+    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), SHARE, **where)
 
 
-def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
+def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Curves:
     """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
     source = evidence.of(curve, metric=metric)
     if (last := source.all_trials.columns[-1]) <= after:
@@ -187,45 +178,26 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
     return source
 
 
-def _place(curves: Any, iteration: int) -> int:
+def _place(curves: Curves, iteration: int) -> int:
     iterations = list(curves.trials.columns)
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
     return iterations.index(iteration)
 
 
-def _at(curves: Any, iteration: int) -> np.ndarray:
-    """Return the values (trials,) at an iteration."""
-    return curves.trials.loc[paired(curves)].to_numpy()[:, _place(curves, iteration)]
-
-
-def _after(curves: Any, after: int):
+def _after(curves: Curves, after: int):
     """Return the values (trials, evaluations) after an iteration, and the weight of each evaluation.
 
     The weight is the share of the iterations that the evaluation stands for.
     """
     trials = curves.trials.loc[paired(curves)]
     ends = trials.columns.to_numpy(dtype=float)
-    # A diagnostic stands for the iterations since the evaluation before.
-    gaps = np.diff(ends, prepend=_before(curves.meta["settings"], ends[0]))
+    # A diagnostic stands for the iterations since training halted: at an evaluation before, or the end of a stage. A
+    # metric whose first evaluation is at iteration 0 stands for no iteration there.
+    settings, first = curves.meta["settings"], ends[0]
+    every = settings.get("evaluate_every") or max(first, 1)
+    stages = [stage.get("until", first) for stage in settings.get("schedule", ())]
+    halts = [halt for halt in (*stages, *settings.get("evaluate_at", ())) if halt < first]
+    gaps = np.diff(ends, prepend=max(0, every * (np.ceil(first / every) - 1), *halts))
     late = ends > after
     return trials.loc[:, late], gaps[late] / gaps[late].sum()
-
-
-def _before(settings: Mapping[str, Any], first: float) -> float:
-    """Return the last iteration before ``first`` at which training halts: an evaluation, or the end of a stage.
-
-    It is 0 for a metric whose first evaluation is at iteration 0, which stands for no iteration.
-    """
-    every = settings.get("evaluate_every") or max(first, 1)
-    ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
-    halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
-    return max(0, every * (np.ceil(first / every) - 1), *halts)
-
-
-def _window(curves: Any, after: int) -> tuple[float, float] | None:
-    return (after, curves.trials.columns[-1]) if after else None
-
-
-def _since(after: int) -> str:
-    return f"the iterations after {after}" if after else "all iterations"

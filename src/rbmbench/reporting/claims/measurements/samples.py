@@ -4,6 +4,8 @@
 Likelihoods are means per row, in nats.
 """
 
+from typing import Literal, get_args
+
 import numpy as np
 import pandas as pd
 
@@ -12,33 +14,36 @@ from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName, SamplerOption
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, Level, Measurement, measures
+from rbmbench.reporting.claims.measurements._base import ANY, POSITIVE, Level, Measurement, measures
+
+IslStatistic = Literal["final", "training_set", "lead_on_training_set", "decline"]
 
 
-@measures()
-def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
+@measures(**{f"isl_{name}": {"statistic": name} for name in get_args(IslStatistic)})
+def isl(evidence: Evidence, *, curve: SampleCurveName, statistic: IslStatistic) -> Measurement:
+    """Measure the sampling likelihood of the test rows after all samples, its lead on the training set, or its decline.
+
+    A decline is the fall from the maximum. Intervals are Student's over the trials. The likelihood with the training
+    rows as samples, ``training_set``, is one number.
+    """
     source = evidence.of(curve, "isl_curves")
-    what = f"sampling likelihood of {source.label} after {source.panel.samples_count} samples, nats a row"
-    where = {"window": (source.trials.columns[-1],) * 2, "level": Level()}
-    return Measurement(*intervals.student(source.final), what, (source,), **where)
-
-
-@measures()
-def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
-    source = evidence.of(curve, "isl_curves")
-    value = source.training_set
-    return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (source,))
-
-
-@measures()
-def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
-    source = evidence.of(curve, "isl_curves")
-    what = f"sampling likelihood of {source.label} minus that of the training set, nats a row"
-    where = {"window": (source.trials.columns[-1],) * 2, "level": Level(source.training_set)}
-    return Measurement(*intervals.student(source.final - source.training_set), what, (source,), **where)
+    final, training_set, trials = source.final, source.training_set, source.trials
+    likelihood, end = f"sampling likelihood of {source.label}", (trials.columns[-1],) * 2
+    if statistic == "training_set":
+        return Measurement(*(training_set,) * 3, "sampling likelihood of the training set, nats a row", (source,))
+    values, words, level, window, possible = {
+        "final": (final, f"{likelihood} after {source.panel.samples_count} samples", Level(), end, ANY),
+        "lead_on_training_set": (
+            *(final - training_set, f"{likelihood} minus that of the training set"),
+            *(Level(training_set), end, ANY),
+        ),
+        "decline": (
+            *(trials.max(axis=1) - final, f"fall of the {likelihood} from its maximum to its end"),
+            *(Level(float(trials.mean().max()), -1.0), None, POSITIVE),
+        ),
+    }[statistic]
+    interval = intervals.student(values)
+    return Measurement(*interval, f"{words}, nats a row", (source,), possible, window=window, level=level)
 
 
 @measures()
@@ -54,16 +59,7 @@ def isl_difference(
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other), **where)
 
 
-@measures(POSITIVE)
-def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
-    source = evidence.of(curve, "isl_curves")
-    what = f"fall of the sampling likelihood of {source.label} from its maximum to its end, nats a row"
-    level = Level(float(source.trials.mean().max()), -1.0)
-    return Measurement(*intervals.student(source.trials.max(axis=1) - source.final), what, (source,), level=level)
-
-
-@measures(POSITIVE)
+@measures()
 def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
     """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
@@ -77,10 +73,10 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
     what = f"samples of {other.label} over those of {one.label} for the likelihood that {other.label} ends with"
     late = [trial for trial in trials if one.final[trial] < other.final[trial]]
     notes = (f"{one.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
-    return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), notes=notes)
+    return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), POSITIVE, notes=notes)
 
 
-@measures(POSITIVE)
+@measures()
 def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
     """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
     one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
@@ -89,13 +85,12 @@ def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: Sa
     steps = sorted(set(one.seconds) & set(other.seconds))
     if not steps:
         raise NotRun(f"too few samples of {curve} or {against} to time them")
-    ratios = [one.seconds[k] / other.seconds[k] for k in steps]
+    interval = intervals.range_of([one.seconds[k] / other.seconds[k] for k in steps])
     what = f"processor time of a sample, {one.label} over {other.label}, mean over k = {', '.join(map(str, steps))}"
-    mean = float(np.exp(np.mean(np.log(ratios))))
-    return Measurement(mean, min(ratios), max(ratios), f"{what} and their range", (one, other))
+    return Measurement(*interval, f"{what} and their range", (one, other), POSITIVE)
 
 
-@measures(POSITIVE)
+@measures()
 def chosen_option_ratio(
     evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, option: SamplerOption
 ) -> Measurement:
@@ -111,7 +106,7 @@ def chosen_option_ratio(
     ratios = [options[option] / others[option] for options, others in pairs]
     chosen = f"{one.chosen[option]:g} of {one.label} over {other.chosen[option]:g} of {other.label}"
     what = f"chosen {option}, {chosen}, and the range over the choices of single models"
-    return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other))
+    return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other), POSITIVE)
 
 
 def _at(source: Source, samples: int) -> pd.Series:

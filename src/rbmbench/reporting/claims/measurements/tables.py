@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements of tables: bias and variance of estimators, times of runs and of iterations."""
+"""Measurements of tables and of an arena: bias and variance of estimators, times of runs and of iterations, ranks."""
 
 from typing import Annotated, Literal
 
@@ -15,6 +15,7 @@ from rbmbench.reporting.claims.arguments import (
     Factor,
     FigureName,
     PublishedEntryName,
+    RankName,
     StepAlgorithmName,
     StepTableName,
     TableName,
@@ -22,13 +23,14 @@ from rbmbench.reporting.claims.arguments import (
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
+from rbmbench.reporting.contests import COSTS, over_contests
 from rbmbench.reporting.frames import machine_of
 
 Entries = Annotated[list[EntryName], Field(min_length=3)]
 Figures = Annotated[list[FigureName], Field(min_length=1)]
 
 
-@measures(POSITIVE)
+@measures()
 def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
     """Measure the ratio of the variances of two estimators.
 
@@ -39,13 +41,13 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
     what = f"variance of {one.label} over that of {other.label}"
     if len(above) > 1:
         logs = intervals.student(np.log(above / below))
-        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
+        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other), POSITIVE)
     fewest = min(source.budget["estimates"] for source in (one, other))
     ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest)
-    return Measurement(*ratio, what, (one, other))
+    return Measurement(*ratio, what, (one, other), POSITIVE)
 
 
-@measures(POSITIVE)
+@measures()
 def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entries) -> Measurement:
     """Measure the median of the ratios of the variances of several pairs of estimators, with its exact interval.
 
@@ -60,41 +62,37 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
         for one, other in zip(*sides, strict=True)
     ]
     what = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
-    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]))
+    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]), POSITIVE)
 
 
-@measures()
-def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the difference of the debiased squared biases of two estimators.
+@measures(bias_difference={"contrast": "difference"}, bias_ratio={"contrast": "ratio"})
+def bias_contrast(
+    evidence: Evidence, *, entry: EntryName, against: EntryName, contrast: Literal["difference", "ratio"]
+) -> Measurement:
+    """Measure the difference of the debiased squared biases of two estimators, or the ratio of their means over models.
 
-    The interval is Student's over the models; for a single model the difference of the two intervals, which is wide.
-    """
-    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
-    what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
-    difference = (one.frame["bias_debiased"] - other.frame["bias_debiased"]).dropna()
-    if len(difference) > 1:
-        return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
-    low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
-    return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
-
-
-@measures()
-def bias_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the ratio of the debiased squared biases of two estimators, means over the models; interval over these.
-
-    It is about 0 for an estimator without bias, and may be negative.
+    The interval is that over the models; for a difference of a single model that of the two intervals, which is wide.
+    The ratio is about 0 for an estimator without bias, and may be negative.
     """
     one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
     biases = pd.concat([source.frame["bias_debiased"] for source in (one, other)], axis=1).dropna().to_numpy()
-    what = f"debiased bias, {one.label} over {other.label}, ground truth {one.ground_truth}, {len(biases)} models"
-    return Measurement(*intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1]), what, (one, other))
+    words, models = "minus" if contrast == "difference" else "over", f", {len(biases)} models"
+    what = f"debiased bias, {one.label} {words} {other.label}, ground truth {one.ground_truth}"
+    if contrast == "ratio":
+        interval = intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1])
+    elif len(biases) > 1:
+        interval = intervals.student(biases[:, 0] - biases[:, 1])
+    else:
+        low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+        interval, models = (float(biases[0, 0] - biases[0, 1]), float(low), float(high)), ""
+    return Measurement(*interval, what + models, (one, other))
 
 
 _LOW_HIGH = ("bias_low", "bias_high")
 _COLUMNS = {"bias": "bias_debiased", "variance": "variance"}
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def order_of_magnitude(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
 ) -> Measurement:
@@ -111,11 +109,17 @@ def order_of_magnitude(
         estimates = source.printed_estimates
         if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
-    bounds = lower, published * factor
-    return Measurement(*_entry_interval(source, quantity), what, (source,), bounds, published)
+    bounds, column, single = (lower, published * factor), _COLUMNS[quantity], source.frame.iloc[0]
+    if len(source.frame) > 1:
+        interval = intervals.student(source.frame[column])
+    elif quantity == "variance":
+        interval = intervals.variance(float(single["variance"]), source.budget["estimates"])
+    else:
+        interval = tuple(float(single[name]) for name in (column, *_LOW_HIGH))
+    return Measurement(*interval, what, (source,), POSITIVE, bounds, published)
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def typical_model(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"]
 ) -> Measurement:
@@ -129,11 +133,10 @@ def typical_model(
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
     what = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
     bounds = published * median / high, published * median / low
-    return Measurement(*intervals.quantile(values, 0.5), what, (source,), bounds, published)
+    return Measurement(*intervals.quantile(values, 0.5), what, (source,), POSITIVE, bounds, published)
 
 
 def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Source, float]:
-    """Return an entry of a table, and the published value of a quantity of it."""
     published = evidence.published(name, quantity)
     if published is None:
         raise NotRun(f"no published {quantity} of {name}")
@@ -143,18 +146,7 @@ def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[
         raise NotRun(str(reason), published) from None
 
 
-def _entry_interval(source: Source, quantity: str) -> tuple[float, float, float]:
-    """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
-    column = _COLUMNS[quantity]
-    if len(source.frame) > 1:
-        return intervals.student(source.frame[column])
-    single = source.frame.iloc[0]
-    if quantity == "variance":
-        return intervals.variance(float(single["variance"]), source.budget["estimates"])
-    return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
-
-
-@measures(POSITIVE)
+@measures()
 def step_time_ratio(
     evidence: Evidence, *, table: StepTableName, algorithm: StepAlgorithmName, against: StepAlgorithmName
 ) -> Measurement:
@@ -170,10 +162,10 @@ def step_time_ratio(
         raise NotRun(f"no row of {table} has both {algorithm} and {against}")
     rounds = f"{len(source.frame)} rounds of {len(pairs)} row{'s' * (len(pairs) > 1)}"
     what = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
-    return Measurement(*intervals.ratio_of_times(pairs), what, (source,))
+    return Measurement(*intervals.ratio_of_times(pairs), what, (source,), POSITIVE)
 
 
-@measures(POSITIVE)
+@measures()
 def run_time_ratio(
     evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
 ) -> Measurement:
@@ -201,11 +193,10 @@ def run_time_ratio(
         raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
     panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
     what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
-    mean = float(np.exp(np.mean(np.log(ratios))))
-    return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
+    return Measurement(*intervals.range_of(ratios), what, (), POSITIVE, notes=tuple(notes))
 
 
-@measures(POSITIVE, sets_range=True)
+@measures(sets_range=True)
 def run_time_magnitude(
     evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
 ) -> Measurement:
@@ -223,4 +214,25 @@ def run_time_magnitude(
         raise NotRun(f"no published time of {algorithm} in {table}")
     what = f"training time of {line.label} over that of the reference of {table}"
     bounds = published / factor, published * factor
-    return Measurement(value, value, value, what, (source,), bounds, published)
+    return Measurement(value, value, value, what, (source,), POSITIVE, bounds, published)
+
+
+@measures()
+def rank_difference(
+    evidence: Evidence, *, ranks: RankName, against: RankName, cost: Literal["products", "seconds"] = "products"
+) -> Measurement:
+    """Measure the mean rank of one algorithm minus that of another over the contests in which both take part.
+
+    Below zero the first one is better. The interval is Student's over the contests, and over the trials where there are
+    fewer than three contests. Contests without ranks at this cost are left out.
+    """
+    one, other = evidence.of(ranks, "arena_ranks"), evidence.of(against, "arena_ranks")
+    at_cost = [
+        source.frame[source.frame["cost"] == cost].set_index(["contest", "trial"])["rank"] for source in (one, other)
+    ]
+    differences = (at_cost[0] - at_cost[1]).dropna()
+    if differences.empty:
+        raise NotRun(f"no contest has ranks at equal {COSTS[cost]}: algorithms have no evaluation near the budget")
+    contests = ", ".join(differences.index.unique("contest"))
+    what = f"mean rank of {one.label} minus that of {other.label} at equal {COSTS[cost]} ({contests})"
+    return Measurement(*over_contests(differences), what, (one, other))

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contents of a figure of learning curves, and its curves as evidence of claims."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import ERRORS, NORMAL
+from rbmbench.io.meta import Meta
+from rbmbench.planning.chart import Line
+from rbmbench.planning.differences import Difference
+from rbmbench.planning.specs import Place, RunFolder
+from rbmbench.reporting.frames import (
+    FINAL_SHARE,
+    Band,
+    CurvesFigure,
+    PanelSpec,
+    RunData,
+    annealing_certainty,
+    estimate_ends,
+    summarise,
+    training_seconds,
+    with_estimates,
+)
+from rbmbench.reporting.words import FEW_PARTICLES, count, unbroken
+
+QUANTILES = "quantiles"
+ROUNDING = 1e-9
+"""Nats."""
+
+
+def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
+    """Return, for each panel of `annealing_certainty`, where so few particles count that its error means little."""
+    effective = certainty["least share of particles"] * certainty["particles"]
+    few = certainty.assign(effective=effective)[certainty["share converged"].isna() & (effective < FEW_PARTICLES)]
+    return {
+        panel: "log Z rests on few particles: "
+        + ", ".join(unbroken(f"{line.algorithm} {line.effective:.2g}") for line in lines.itertuples())
+        for panel, lines in few.groupby("panel")
+    }
+
+
+@dataclass(frozen=True)
+class CurveResults:
+    """What a figure of learning curves is drawn from."""
+
+    panels: tuple[PanelSpec, ...]
+    band: Band
+    runs: dict[str, RunData]
+    """The runs' files, by folder."""
+    references: dict[str, list[Line]]
+    """Horizontal lines, by panel."""
+    frame: pd.DataFrame
+    """See `rbmbench.reporting.frames.tidy_curves`."""
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Means, bands and intervals of estimates: see `rbmbench.reporting.frames`."""
+        return with_estimates(summarise(self.frame, self.band), self.panels, self.runs)
+
+    @cached_property
+    def certainty(self) -> pd.DataFrame:
+        """How sure log Z is: see `rbmbench.reporting.frames.annealing_certainty`."""
+        return annealing_certainty(self.panels, self.runs)
+
+    @cached_property
+    def left_out(self) -> dict[str, list[str]]:
+        """Trials that are in no mean, in words, by panel."""
+        phrases: dict[str, list[str]] = {}
+        lost = self.frame[~np.isfinite(self.frame["value"])]
+        groups = lost.groupby(["panel", "algorithm", "label", "trial"], sort=False)["iteration"]
+        for (panel, _, label, trial), iteration in groups.min().items():
+            phrases.setdefault(panel, []).append(f"{label} trial {trial} (not finite at iteration {count(iteration)})")
+        return phrases
+
+    @cached_property
+    def doubts(self) -> dict[str, str]:
+        """Where log Z rests on few particles, by panel."""
+        return annealing_doubts(self.certainty)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All trials of one metric of a curve of a figure; a log-likelihood is the mean per sample, nats."""
+
+    spec: CurvesFigure
+    panel: PanelSpec
+    run: RunFolder
+    results: CurveResults
+    metric: str = "log_likelihood"
+
+    @property
+    def name(self) -> str:
+        """The name that claims give it: ``fig1.a.cd_1``."""
+        return f"{self.spec.name}.{self.panel.name}.{self.run.algorithm}"
+
+    @property
+    def label(self) -> str:
+        """The algorithm in legends."""
+        return self.run.label
+
+    @property
+    def files(self) -> RunData:
+        """The files of its run."""
+        return self.results.runs[self.run.folder]
+
+    @property
+    def meta(self) -> Meta:
+        """The meta of its run."""
+        return self.files.meta
+
+    @property
+    def stand_in(self) -> str:
+        """See `Source`."""
+        return self.files.data["stand_in"]
+
+    @cached_property
+    def all_trials(self) -> pd.DataFrame:
+        """All trials (index) by iterations (columns), NaN for what is missing."""
+        return self.files.trials(self.metric)
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """The trials without a missing or non-finite value, as trials by iterations."""
+        return self.all_trials[np.isfinite(self.all_trials).all(axis=1)]
+
+    @cached_property
+    def effective_particles(self) -> float:
+        """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
+        name, kept = "annealing_effective_sample_size", set(self.files.curve["metric"])
+        if ERRORS.get(self.metric) != "log_partition_error" or name not in kept or "log_partition_low" in kept:
+            return math.inf
+        return float(self.files.trials(name).min(axis=None))
+
+    def doubt(self, particles: float) -> np.ndarray:
+        """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
+
+        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold 1.96 standard errors in any case.
+        """
+        ends = estimate_ends(self.files, self.metric, particles)
+        if ends is None:
+            return np.zeros((2, self.trials.shape[1]))
+        half = NORMAL * self.files.trials(ERRORS[self.metric])
+        beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
+        # Differences of standard errors that are rounding are none.
+        return np.stack([part.loc[self.trials.index].where(part > ROUNDING, 0.0).mean() for part in beyond])
+
+    @property
+    def place(self) -> Place:
+        """The panel that draws the metric of the run: its own, else another one; its own where none does."""
+        own_first = sorted(self.spec.panels, key=lambda panel: panel.name != self.panel.name)
+        for panel in own_first:
+            if self.metric in panel.metrics and self.run.folder in [run.folder for run in panel.runs]:
+                return Place(self.spec.key, panel.name, self.run.algorithm, self.metric, panel.epoch or 1)
+        return Place(self.spec.key, self.panel.name, self.run.algorithm, is_exact=False)
+
+    @cached_property
+    def mean(self) -> pd.Series:
+        """The mean over the trials."""
+        return self.trials.mean()
+
+    @property
+    def iterations(self) -> np.ndarray:
+        """The iterations of the evaluations, float64."""
+        return self.trials.columns.to_numpy(dtype=float)
+
+    @property
+    def late(self) -> np.ndarray:
+        """Which evaluations belong to the final value: see `FINAL_SHARE`."""
+        return self.iterations > (1 - FINAL_SHARE) * self.iterations[-1]
+
+    @property
+    def final(self) -> pd.Series:
+        """The final value of every trial, by trial."""
+        return self.trials.loc[:, self.late].mean(axis=1)
+
+    @property
+    def errors(self) -> np.ndarray | None:
+        """Standard errors (evaluations,) of the estimates of a single trial; None for several or exact values."""
+        if len(self.trials) != 1 or (name := ERRORS.get(self.metric)) not in set(self.files.curve["metric"]):
+            return None
+        return self.files.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
+
+    def near(self, iteration: float) -> np.ndarray:
+        """Return which evaluations are near an iteration, within half of `FINAL_SHARE`; at least the nearest one is."""
+        distances = np.abs(self.iterations - iteration)
+        near = distances <= FINAL_SHARE / 2 * self.iterations[-1]
+        near[np.argmin(distances)] = True
+        return near
+
+    def reference(self, name: str) -> Line:
+        """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
+        lines = {line.look: line for line in self.results.references[self.panel.name]}
+        if name not in lines:
+            shown = ", ".join(lines) or "none"
+            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; got {shown}")
+        return lines[name]
+
+    def of_panel(self) -> list[Curves]:
+        """Return the same metric of all curves of the panel."""
+        return [Curves(self.spec, self.panel, run, self.results, self.metric) for run in self.panel.runs]
+
+    @property
+    def seconds_per_iteration(self) -> float:
+        """Training time of one iteration of one trial: see `rbmbench.reporting.frames.training_seconds`."""
+        return training_seconds(self.meta) / (self.meta["iterations"] * self.meta["trials"])
+
+    @property
+    def dropped(self) -> list[str]:
+        """See `Source`."""
+        lost = self.all_trials.index.difference(self.trials.index)
+        return [f"left out: {self.label} trial {trial} (not finite)" for trial in lost]
+
+    @property
+    def budget(self) -> dict[str, int]:
+        """See `Source`."""
+        return {"iterations": self.panel.iterations, "trials": len(self.trials)}
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """How the run, and the evaluation of the metric, differ from the published ones."""
+        of_run = self.spec.of_part(self.panel.name, self.run.algorithm)
+        return tuple(change for change in of_run if change.changes(self.metric) and change.setting != QUANTILES)
+
+    @property
+    def differences_of_band(self) -> tuple[Difference, ...]:
+        """How the quantiles of the figure's bands differ from the published ones."""
+        return tuple(change for change in self.spec.differences if change.setting == QUANTILES)
