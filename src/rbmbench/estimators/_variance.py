@@ -20,17 +20,14 @@ Shapes: chains (replicas, N, m) and (replicas, N, n); of coupled chains (terms, 
 """
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import Array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, sample_hidden, visible_mean
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.samplers.coupled_gibbs import Terms
-
-Array = Any
 
 
 def population_variances(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> dict[str, Array]:

@@ -19,7 +19,6 @@ Shapes: particles (replicas, particles, m), log weights float64 (replicas, parti
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,12 +27,11 @@ from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import MOST_ANNEALING_STEPS
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows, binary_states
 
-Array = Any
 DENSE = (0.0, 0.2, 0.6, 1.0), (0.0, 0.5, 0.9, 1.0)
 """Shares of the steps of a dense schedule, and the inverse temperatures that are reached after these."""
 

@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import scipy  # scipy.special is imported at its first use
@@ -57,7 +56,6 @@ BURN_IN = 3
 MOST_RECORDS = 4096
 """Rounds that are kept for the estimate; of more, every second, fourth, ... is."""
 
-Array = Any
 State = dict[str, np.ndarray]
 Pause = Callable[[Callable[[], list[State]]], None]
 

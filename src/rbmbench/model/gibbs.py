@@ -6,15 +6,13 @@ is requested again; copy it to keep it longer.
 """
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import chain_kernels, contiguous, kernels_for
+from rbmbench.kernels import Array, chain_kernels, contiguous, kernels_for
 from rbmbench.model.rbm import RBM, Statistics
-
-Array = Any
 
 
 class Buffers:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sums of (v h', v, h) over the terms of coupled chains."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.kernels.numpy.coupling import parts_of
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
@@ -19,11 +19,11 @@ class TermArrays(NamedTuple):
     (replicas, room, n), with room for two rows of each chain.
     """
 
-    W: Any
-    b: Any
-    c: Any
-    visible: Any
-    hidden: Any
+    W: Array
+    b: Array
+    c: Array
+    visible: Array
+    hidden: Array
     kept: np.ndarray
 
 
@@ -32,6 +32,8 @@ class TermSums(Terms):
 
     Rows v and p(h|v), and v' and -p(h|v'), are collected, and added by one product of binary states per replica.
     """
+
+    arrays: TermArrays
 
     def __init__(self):
         self._buffers = Buffers()

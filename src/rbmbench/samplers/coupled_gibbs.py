@@ -20,7 +20,7 @@ Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
 
 from itertools import count
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -28,13 +28,12 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
-from rbmbench.kernels import contiguous
+from rbmbench.kernels import Array, contiguous
 from rbmbench.model.gibbs import Buffers, Population, hidden_mean
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
 
-Array = Any
 COUPLINGS = get_args(Coupling)
 
 
@@ -47,7 +46,7 @@ class Terms:
     Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
 
-    arrays: Any = None
+    arrays: tuple | None = None
 
     def add(self, rows: Rows, visible: Array, mean: Array) -> None:
         """Add f(v) of each row; ``mean`` is p(h|v)."""
