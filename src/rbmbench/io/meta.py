@@ -120,10 +120,10 @@ def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
     places: dict[str, int] = {}
 
     def count(value: object) -> None:
-        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            if isinstance(part, dict | list):
-                counts[json.dumps(part, sort_keys=True)] += 1
-                count(part)
+        for entry in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            if isinstance(entry, dict | list):
+                counts[json.dumps(entry, sort_keys=True)] += 1
+                count(entry)
 
     def replaced(value: object) -> object:
         if not isinstance(value, dict | list):

@@ -114,7 +114,7 @@ class Task:
             "code": self.code,
             "data": data,
             "backend": backend,
-            "backend_products": "library" if backend == "numpy" else ways.asked(),
+            "backend_products": "library" if backend == "numpy" else ways.requested(),
             "threads": self.threads,
             "seed": self.settings.seed,
             **block,

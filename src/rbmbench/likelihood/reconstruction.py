@@ -89,8 +89,8 @@ def reconstruction_log_likelihood(
             total[cut] += (log_sum - np.log(chains)).sum(axis=-1)
             variance[cut] += _variances(logs - log_sum[..., None]).sum(axis=-1)
     stream.number = after.number
-    parts = total / len(data), np.sqrt(variance) / len(data)
-    return Reconstruction(*(part.reshape(rbm.W.shape[:-2]) for part in parts))
+    values = total / len(data), np.sqrt(variance) / len(data)
+    return Reconstruction(*(value.reshape(rbm.W.shape[:-2]) for value in values))
 
 
 def _variances(log_weights: np.ndarray) -> np.ndarray:

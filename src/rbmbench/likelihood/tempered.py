@@ -166,7 +166,7 @@ def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
 
 
 class _Tempering:
-    """The chains of one model, and its estimate once it is made: ``found``, as `_estimate` returns it."""
+    """The chains of one model, and its ``estimate`` once it is made: the fields of `TemperedEstimate`."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream, target_error: float, budget: int):
         self.sets, self._target_error, self._budget = TemperedSets(rbm, b0, stream), target_error, budget
@@ -215,7 +215,7 @@ class _Tempering:
         rounds = np.array(self._records[len(self._records) // BURN_IN :], np.float64)
         half, sets = len(rounds) // 2, SETS // 2
         parts = rounds, rounds[..., :sets], rounds[..., sets:], rounds[:half], rounds[half:]
-        (value, error), *others = ([part[-1] for part in bennett_log_partition(0.0, part)] for part in parts)
+        (value, error), *others = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
         noise, data, early, late = (other for other, _ in others)
         gap, drift = data - noise, late - early
         error *= scipy.special.stdtrit(SETS - 2, 0.975) / NORMAL

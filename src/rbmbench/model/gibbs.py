@@ -97,8 +97,8 @@ def population_statistics(population: Population, buffers: Buffers, name: Hashab
     """Return sum_i w_i (v_i h_i', v_i, h_i) for each replica, in buffers for ``name``."""
     sums, scale = population_sums(population, buffers, name)
     if scale != 1:
-        for part in sums:
-            part *= part.dtype.type(scale)
+        for total in sums:
+            total *= total.dtype.type(scale)
     return sums
 
 

@@ -68,7 +68,7 @@ def check_numbers(option: str, value: object, most: float) -> np.ndarray:
 
 def no_rates(rbm: RBM) -> Statistics:
     """Return zeros, float64, with the shapes of W, b and c: for samplers without rates."""
-    return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in rbm.parameters))
+    return Statistics(*(np.zeros_like(parameter, dtype=np.float64) for parameter in rbm.parameters))
 
 
 def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:

@@ -46,7 +46,7 @@ class Pairs:
         """Return the rows of these replicas and chains, ordered by replica; keys count chains from ``first_chain``."""
         number = chain + first_chain
         row_id, mirrored = (number // 2, number % 2) if antithetic else (number, 0 * number)
-        keys = (np.asarray(part, like=self.model.W) for part in (replica, row_id, mirrored.astype(np.uint8)))
+        keys = (np.asarray(key, like=self.model.W) for key in (replica, row_id, mirrored.astype(np.uint8)))
         return Rows(replica, chain, self._bounds(replica), RowKeys(*keys))
 
     def _bounds(self, replica: np.ndarray) -> np.ndarray:

@@ -59,8 +59,8 @@ class TermSums(Terms):
         self._add_visible(rows, visible - other_visible)
 
     def _add_visible(self, rows, visible) -> None:
-        for r, part in parts_of(rows.bounds):
-            self.arrays.b[r] += visible[part].sum(axis=0)
+        for r, own in parts_of(rows.bounds):
+            self.arrays.b[r] += visible[own].sum(axis=0)
 
     def _keep(self, rows, visible, hidden) -> None:
         """Collect rows; flush replicas whose rows do not fit."""
@@ -75,7 +75,7 @@ class TermSums(Terms):
         kept += counts
 
     def _flush(self, r: int) -> None:
-        W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
+        W, _, c, visible, hidden, kept = (array[r] for array in self.arrays)
         visible, hidden = visible[:kept], hidden[:kept]
         self._kernels.multiply_binary(visible.T[None], hidden[None], self._product)
         W += self._product[0]

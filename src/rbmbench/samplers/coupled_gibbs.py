@@ -120,7 +120,7 @@ class CoupledGibbs:
         (replicas, chains, n). One draw of the stream is taken, and its branch is used. The random numbers of a chain
         depend on its number, counted from ``first_chain``, so that chains may be run in parts.
         """
-        start_visible, start_mean = (contiguous(part, rbm.W.dtype, rbm.W) for part in start[:2])
+        start_visible, start_mean = (contiguous(array, rbm.W.dtype, rbm.W) for array in start[:2])
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
@@ -175,8 +175,8 @@ class CoupledGibbs:
         activations = pairs.hidden_activations(rows, visible, other_visible)
         if self._of_steps == "both_layers":
             *states, rejections = pairs.couple_hidden(rows, *activations, draw)
-            return *states, *(pairs.hidden_mean(rows, part) for part in activations), rejections
-        means = [pairs.hidden_mean(rows, part) for part in activations]
+            return *states, *(pairs.hidden_mean(rows, activation) for activation in activations), rejections
+        means = [pairs.hidden_mean(rows, activation) for activation in activations]
         draws = draw, draw if self.coupling == "rbm" else other_draw
         names = "hidden", "other hidden"
         return *map(pairs.sample, [rows, rows], means, draws, names), *means, 0

@@ -85,8 +85,8 @@ class ExactEvaluator:
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels, by an evaluation of two units of each layer."""
-        part = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
-        log_likelihood(part, np.zeros((1, part.visible_units), np.uint8), exact_log_partition(part))
+        small = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
+        log_likelihood(small, np.zeros((1, small.visible_units), np.uint8), exact_log_partition(small))
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return no snapshots."""

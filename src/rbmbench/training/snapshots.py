@@ -101,7 +101,7 @@ def annealed_curve(
     saved = checkpointer.resume(identity(settings, contents))
     here = len(snapshots["snapshot_iterations"])
     compared = min(settings.compared, all_snapshots := all_snapshots or here)
-    again = (all_snapshots * part // compared - 1 - first_snapshot for part in range(1, compared + 1))
+    again = (all_snapshots * number // compared - 1 - first_snapshot for number in range(1, compared + 1))
     order = [*range(here), *(place for place in again if 0 <= place < here)]
     evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
