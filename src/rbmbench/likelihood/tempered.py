@@ -17,7 +17,6 @@ rejection); Krause, Fischer, Igel 2020 (parallel tempering and Bennett's ratio f
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -142,15 +141,11 @@ def tempered_log_partition(
                     done = sum(budget if len(each.estimate) else min(each.sets.products, budget) for each in every)
                     progress(done, budget * len(every))
                 if pause:
-                    pause(partial(_saved, every[: first + threads]))
+                    pause(lambda begun=every[: first + threads]: [tempering.saved() for tempering in begun])
     values = np.array([tempering.estimate for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
     fields = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
     fields["log_partition"] += log_of_base(rbm, b0)
     return TemperedEstimate(**fields | {"converged": fields["converged"] > 0})
-
-
-def _saved(begun: "list[_Tempering]") -> list[State]:
-    return [tempering.saved() for tempering in begun]
 
 
 def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
