@@ -46,7 +46,7 @@ def forget_plugins(monkeypatch):
                 del makers[name]
         for name, value in {"_plugins": {}, "_used": {}, "_files": {}, "_registered": []}.items():
             monkeypatch.setattr(plugins, name, value)
-        monkeypatch.setattr(plugins, "_state", {"variable": "", "loading": False})
+        monkeypatch.setattr(plugins, "_state", {"loaded": "", "loading": ""})
         monkeypatch.setenv(plugins.VARIABLE, "")
         plugins.entry_points.cache_clear()
         for module in [name for name in sys.modules if name.partition(".")[0] == plugins.ROOT]:

@@ -45,7 +45,7 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
         raise SettingsError(f"{where}: {key}: {message}{'' if own else f', got {value}'}") from None
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: Any) -> object:
     if isinstance(values, np.generic | np.ndarray):
         return values.tolist()
     if isinstance(values, dict):

@@ -20,9 +20,14 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from rbmbench.base.errors import SettingsError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Result = TypeVar("Result")
 
 VARIABLE = "RBMBENCH_PLUGINS"
 ROOT = "rbmbench_plugins"
@@ -48,7 +53,7 @@ class Plugin:
 _plugins: dict[str, Plugin] = {}  # by module
 _used: dict[str, None] = {}  # modules whose parts this process has asked for
 _files: dict[Path, str] = {}  # modules of files that were loaded
-_state: dict[str, Any] = {"variable": "", "loading": False}
+_state = {"loaded": "", "loading": ""}  # values of the environment variable
 
 
 def load_plugins(*paths: str | os.PathLike) -> None:
@@ -74,13 +79,13 @@ def load_plugins(*paths: str | os.PathLike) -> None:
 def load_named() -> None:
     """Load the plug-ins that the environment variable names."""
     named = os.environ.get(VARIABLE, "")
-    if named != _state["variable"] and not _state["loading"]:
-        _state["loading"] = True  # a plug-in may ask a registry
+    if named != _state["loaded"] and not _state["loading"]:
+        _state["loading"] = named  # a plug-in may use a registry
         try:
             load_plugins(*filter(None, named.split(os.pathsep)))
-            _state["variable"] = named
+            _state["loaded"] = named
         finally:
-            _state["loading"] = False
+            _state["loading"] = ""
 
 
 def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
@@ -97,11 +102,11 @@ def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
 
 
 @cache
-def entry_points(group: str) -> dict[str, Any]:
+def entry_points(group: str) -> "dict[str, EntryPoint]":
     """Return the entry points of a group by name; `SettingsError` if two packages have one of the same name."""
     from importlib import metadata
 
-    points: dict[str, Any] = {}
+    points: dict[str, EntryPoint] = {}
     for point in metadata.entry_points(group=group):
         other = points.setdefault(point.name, point)
         if other.value != point.value:
@@ -110,14 +115,16 @@ def entry_points(group: str) -> dict[str, Any]:
     return points
 
 
-def place_of(point: Any) -> str:
+def place_of(point: "EntryPoint") -> str:
     """Return an entry point in words."""
+    assert point.dist  # which all of `importlib.metadata.entry_points` have
     return f"entry point {point.name} of {point.dist.name} {point.dist.version}"
 
 
-def load_point(point: Any) -> ModuleType:
+def load_point(point: "EntryPoint") -> ModuleType:
     """Return the imported module of an entry point; `SettingsError` if it cannot be imported."""
-    place, package = place_of(point), point.module.partition(".")[0]
+    place, package, distribution = place_of(point), point.module.partition(".")[0], point.dist
+    assert distribution
     allowed = "a module that registers a part of its name"
 
     def run() -> ModuleType:
@@ -125,7 +132,7 @@ def load_point(point: Any) -> ModuleType:
         files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
         if not files and (specification := find_spec(point.module)) and specification.origin:
             files = [Path(specification.origin)]
-        _add(point.module, place, files, package=point.dist.name, version=point.dist.version)
+        _add(point.module, place, files, package=distribution.name, version=distribution.version)
         return import_module(point.module)
 
     return _imported(place, run, allowed)
@@ -218,7 +225,7 @@ def _package_of(folder: Path) -> str:
     return name
 
 
-def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
+def _imported(place: str, run: Callable[[], Result], allowed: str) -> Result:
     """Return the result of an import; `SettingsError` of one line if it fails."""
     try:
         return run()

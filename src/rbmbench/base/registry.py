@@ -7,13 +7,18 @@ import pkgutil
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from rbmbench.base import plugins
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.settings import LARGEST, MOST_COUNT
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Part = TypeVar("Part")
 
 LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
 
@@ -25,12 +30,12 @@ def _modules(folders: tuple[str, ...], _files: tuple[tuple[str, ...], ...]) -> l
 
 
 @cache
-def _options(maker: Callable) -> dict[str, Any]:
+def _options(maker: Callable) -> dict[str, object]:
     parameters = inspect.signature(maker).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters if not parameter.name.startswith("_")}
 
 
-class Registry:
+class Registry(Generic[Part]):
     """Registry of the named parts of one package, found by module name and imported on demand.
 
     Every module of ``package`` whose name has no leading underscore and is not in ``exclude`` defines the part of that
@@ -43,9 +48,9 @@ class Registry:
         self.package = package
         self.exclude = exclude
         self.kind = kind
-        self._makers: dict[str, Callable] = {}
+        self._makers: dict[str, type[Part]] = {}
 
-    def register(self, maker: Callable) -> Callable:
+    def register(self, maker: type[Part]) -> type[Part]:
         """Register ``maker`` as the factory of the part named after its module.
 
         A `SettingsError` is raised if it is of another package, and the name is taken.
@@ -62,7 +67,7 @@ class Registry:
         plugins.load_named()
         return sorted({*self._own_names(), *self._points(), *self._makers})
 
-    def get(self, name: str) -> Callable:
+    def get(self, name: str) -> type[Part]:
         """Return the factory of the part ``name``; raise a SettingsError that names the nearest if there is none."""
         plugins.load_named()
         if name not in self._makers:
@@ -98,7 +103,7 @@ class Registry:
         modules = _modules(folders, tuple(tuple(os.listdir(folder)) for folder in folders))
         return [name for name in modules if not name.startswith("_") and name not in self.exclude]
 
-    def _points(self) -> dict[str, Any]:
+    def _points(self) -> "dict[str, EntryPoint]":
         """Return the entry points of other packages by name; a `SettingsError` is raised if a name is taken."""
         points = plugins.entry_points(self.package)
         for name in points.keys() & set(self._own_names()):
@@ -122,16 +127,17 @@ class Registry:
         allowed = "one part of a kind per file, and another name of the file"
         return SettingsError(f"plug-in {place}: {reason}; allowed: {allowed}")
 
-    def options(self, name: str) -> dict[str, Any]:
+    def options(self, name: str) -> dict[str, object]:
         """Return the options of the part ``name`` with their defaults."""
-        return dict(_options(self.get(name)))
+        maker: Callable = self.get(name)
+        return dict(_options(maker))
 
     def summary(self, name: str) -> str:
         """Return the first paragraph of the documentation of the module of the part ``name``, on one line."""
         text = inspect.getdoc(inspect.getmodule(self.get(name))) or inspect.getdoc(self.get(name)) or ""
         return " ".join(text.partition("\n\n")[0].split())
 
-    def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
+    def create(self, name: str, options: Mapping[str, object] | None = None) -> Part:
         """Return a new part with options; `SettingsError` if it or an option is unknown, or a value not allowed."""
         maker, options = self.get(name), dict(options or {})
         allowed = self.options(name)

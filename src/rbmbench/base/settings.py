@@ -357,7 +357,7 @@ class CouplingSettings(Settings):
 class SamplerGrid(Choice):
     """A sampler with its options, and a grid of values for some of them."""
 
-    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+    grid: dict[str, Annotated[tuple[object, ...], Field(min_length=1)]] = Field(
         default={}, description="values of each option, tried in all combinations"
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import writable
@@ -100,7 +100,7 @@ class LoggedStream:
         """Return whether it is a terminal, and this alone: a log takes no progress bars."""
         return self.log is None and self._stream.isatty()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from logging import ERROR, INFO, LogRecord
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter, logger
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -25,6 +25,8 @@ from rbmbench.cli.output import MESSAGES, TO_LOG, LoggedStream
 from rbmbench.io.caches import replace_unwritable_cache
 
 if TYPE_CHECKING:  # Snakemake imports all plugins at each start
+    from snakemake.workflow import Workflow
+
     from rbmbench.cli.job_lines import JobLines
     from rbmbench.planning.jobs import Plan
 
@@ -104,7 +106,7 @@ class LogHandler(LogHandlerBase):
 class LoggedWorkflow:
     """A running workflow; the Snakefile calls its methods, which pass lines to this plugin if it is used."""
 
-    def __init__(self, workflow: Any, plan: "Plan"):
+    def __init__(self, workflow: "Workflow", plan: "Plan"):
         self._workflow, self._plan = workflow, plan
         handlers = workflow.logger_manager.get_log_handlers()
         self._handlers = [handler for handler in handlers if isinstance(handler, LogHandler) and handler.shows_lines]

@@ -26,7 +26,6 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
 from types import FrameType
-from typing import Any
 
 from rbmbench.cli.output import LoggedStream, write_now
 from rbmbench.cli.stopping import SIGNALS
@@ -117,7 +116,7 @@ def _stoppable(base: type, early: _Early) -> type:
     class StoppableScheduler(base):
         """Snakemake's scheduler, with handlers of signals that take no lock, and timers that it does not wait for."""
 
-        def __init__(self, *arguments: Any, **options: Any):
+        def __init__(self, *arguments: object, **options: object):
             super().__init__(*arguments, **options)
             self._open_jobs = _Tokens(self._woken)
             self._open_jobs.release()

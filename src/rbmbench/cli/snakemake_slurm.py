@@ -15,9 +15,16 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from logging import Logger
+from typing import TYPE_CHECKING
 
 from rbmbench.cli.output import write_now
+
+if TYPE_CHECKING:
+    from snakemake.jobs import Job
+    from snakemake.workflow import Workflow
+    from snakemake_executor_plugin_slurm import Executor
+    from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 
 PLUGIN = "snakemake_executor_plugin_slurm"
 LOOKS = 3
@@ -30,12 +37,12 @@ PASSING = re.compile(
 )
 """Reasons that pass: limits on the jobs of a user, account or quality of service; a controller or partition away."""
 
-Query = Callable[[str, Any], Awaitable[tuple[dict[str, str] | None, float | None]]]
+Query = Callable[[str, Logger], Awaitable[tuple[dict[str, str] | None, float | None]]]
 
 
 def install() -> None:
     """Replace parts of the plugin, if Snakemake has loaded it; print a warning if its version is unknown."""
-    plugin: Any = sys.modules.get(PLUGIN)
+    plugin = sys.modules.get(PLUGIN)
     if plugin is None:
         return
     from snakemake.workflow import JobScheduler
@@ -59,7 +66,7 @@ def lenient(query: Query) -> Query:
     """Return the plugin's query of the states of jobs, by id, which lists none where it fails."""
     missed: dict[str, int] = {}
 
-    async def query_job_status(command: str, logger: Any) -> tuple[dict[str, str], float]:
+    async def query_job_status(command: str, logger: Logger) -> tuple[dict[str, str], float]:
         states, seconds = await query(command, logger)
         if states is None or seconds is None:
             return {}, 0.0
@@ -76,7 +83,7 @@ def lenient(query: Query) -> Query:
 def _unless_refused(run_job: Callable) -> Callable:
     """Return the method that submits a job, which puts it back while submissions are refused."""
 
-    def run(self: Any, job: Any) -> None:
+    def run(self: "Executor", job: "Job") -> None:
         if time.monotonic() < getattr(self, "refused_until", 0.0):
             _put_back(self.workflow, job)
         else:
@@ -88,7 +95,7 @@ def _unless_refused(run_job: Callable) -> Callable:
 def _unless_passing(report: Callable) -> Callable:
     """Return the method that reports a failed job, which puts it back where the failure is not its own."""
 
-    def report_job_error(self: Any, info: Any, msg: str | None = None, **options: Any) -> None:
+    def report_job_error(self: "Executor", info: "SubmittedJobInfo", msg: str | None = None, **options: object) -> None:
         text, is_refused = (msg or "").partition("sbatch call:")[0], info.external_jobid is None
         if is_refused and (reason := PASSING.search(text)):
             if time.monotonic() >= getattr(self, "refused_until", 0.0):
@@ -108,7 +115,7 @@ def _unless_passing(report: Callable) -> Callable:
     return report_job_error
 
 
-def _put_back(workflow: Any, job: Any) -> None:
+def _put_back(workflow: "Workflow", job: "Job") -> None:
     """Have the scheduler start a job again, as it does with a failed one, but at the same attempt."""
     scheduler = workflow.scheduler
     with scheduler._lock:

@@ -4,7 +4,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rbmbench import datasets, estimators, samplers, updates
 from rbmbench.base.errors import SettingsError, unknown_name
@@ -16,7 +15,7 @@ from rbmbench.model.enumeration import check_sizes
 from rbmbench.training.evaluation import check_snapshots_fit
 
 
-def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
+def checked_paper(key: str, layers: Layers, values: Mapping[str, object]) -> Paper:
     """Return the checked settings of one paper; `SettingsError` for the first value that is not allowed."""
     paper = parse(paper_model(), values, layers.place)
     if paper.key != key:

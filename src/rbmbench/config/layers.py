@@ -15,7 +15,7 @@ from rbmbench.io.text import MOST_YAML_BYTES, plain_yaml
 class Layers:
     """The mappings that values were merged from, later ones winning, each with its file."""
 
-    parts: tuple[tuple[str, Mapping[str, Any]], ...]
+    parts: tuple[tuple[str, Mapping[str, object]], ...]
 
     def place(self, location: tuple) -> str:
         """Return the place of the last layer that holds ``location``, or else most of it."""
@@ -26,7 +26,7 @@ class Layers:
         return SettingsError(f"{self.place(location)}: {'.'.join(map(str, location))}: {message}")
 
 
-def read_yaml(path: str | Path) -> dict[str, Any]:
+def read_yaml(path: str | Path) -> dict[str, object]:
     """Return the mapping a YAML file holds; `SettingsError` if it is missing, is not YAML, or holds no mapping."""
     try:
         values = plain_yaml(bounded_bytes(path, MOST_YAML_BYTES))
@@ -39,19 +39,20 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     return values
 
 
-def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
+def merged(*mappings: Mapping[str, object]) -> dict[str, object]:
     """Return the deep merge of mappings, later ones winning; lists are replaced, not joined.
 
     Where a later mapping has another ``name``, the options of what had the first name go with it.
     """
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for mapping in mappings:
         for key, value in mapping.items():
             old = result.get(key)
-            both = isinstance(value, Mapping) and isinstance(old, Mapping)
-            if both and value.get("name", old.get("name")) != old.get("name"):
-                old = {name: kept for name, kept in old.items() if name != "options"}
-            result[key] = merged(old, value) if both else value
+            if isinstance(value, Mapping) and isinstance(old, Mapping):
+                if value.get("name", old.get("name")) != old.get("name"):
+                    old = {name: kept for name, kept in old.items() if name != "options"}
+                value = merged(old, value)
+            result[key] = value
     return result
 
 

@@ -28,7 +28,7 @@ class Configuration:
     studies: tuple[str, ...] = ()  # keys of studies of our own among the papers: their files are beside config.yaml
 
 
-def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
+def load(files: Iterable[str | Path], config: Mapping[str, object] | None = None) -> Configuration:
     """Return the checked configuration; `SettingsError` for the first value that is not allowed.
 
     ``files`` are config.yaml and its overlays; papers are read from ``papers/`` beside the first. ``config`` has the
@@ -80,12 +80,12 @@ def paper_file(folder: Path, key: str) -> Path:
     return study if study.is_file() and not paper.is_file() else paper
 
 
-def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(values: dict[str, object], published: Mapping[str, object]) -> dict[str, object]:
     """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, contests, rows."""
     for kind, parts in (("figures", "panels"), ("figures", "contests"), ("tables", "rows")):
         known = _mapping(published, kind)
-        if isinstance(values.get(kind), dict):
-            values[kind] = _less_nulls(values[kind], known)
+        if isinstance(items := values.get(kind), dict):
+            values[kind] = _less_nulls(items, known)
         for name, item in _mapping(values, kind).items():
             if isinstance(item, dict) and isinstance(item.get(parts), dict):
                 item[parts] = _less_nulls(item[parts], _mapping(_mapping(known, name), parts))

@@ -11,7 +11,8 @@ from rbmbench.base.registry import Registry
 from rbmbench.base.settings import Settings
 from rbmbench.config.parts import Algorithm, DataEntry, Defaults, FigureName, MainConfig, Name, SamplerEntry, TableName
 
-KINDS = Registry("rbmbench.kinds", "kind")  # kinds of figures and tables: subclasses of `rbmbench.planning.kinds.Kind`
+KINDS: Registry = Registry("rbmbench.kinds", "kind")
+"""Kinds of figures and tables, subclasses of `rbmbench.planning.kinds.Kind`."""
 
 
 class Paper(Settings):

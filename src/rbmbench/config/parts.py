@@ -2,7 +2,7 @@
 """Models of the configuration below figures and tables: data sets, algorithms, samplers, and what a panel trains."""
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -63,7 +63,7 @@ class MainConfig(Settings):
         description="files or folders of estimators, update rules, samplers, data sets and kinds of your own; "
         "those of all configuration files are loaded",
     )
-    overrides: dict[Name, dict[str, Any]] = Field(
+    overrides: dict[Name, dict[str, object]] = Field(
         default={}, description="by paper or study: settings that are merged onto its file at this scale"
     )
 
@@ -108,7 +108,7 @@ class DataEntry(Settings):
     """A data set as one paper uses it."""
 
     name: str = Field(description="name of the data set: a module of rbmbench.datasets, or a plug-in")
-    options: dict[str, Any] = Field(default={}, description="options of the data set")
+    options: dict[str, object] = Field(default={}, description="options of the data set")
     rows: Count = Field(description="training rows; a data set of another number is refused")
     visible: Count = Field(description="visible units; a data set of another number is refused")
     batch: Count = Field(
@@ -121,7 +121,7 @@ class AlgorithmStage(Settings):
     """One stage of an algorithm: what the iterations up to ``until`` are made with."""
 
     estimator: str = Field(description="estimator: a module of rbmbench.estimators, or a plug-in")
-    options: dict[str, Any] = Field(default={}, description="options of the estimator")
+    options: dict[str, object] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
     until: Count | None = Field(
         default=None, description="iteration the stage ends with, from the start of the run; null: the panel's last"
@@ -145,7 +145,7 @@ class Algorithm(Look):
 
     label: str = Field(description="name in legends and tables")
     estimator: str | None = Field(default=None, description="estimator: a module of rbmbench.estimators, or a plug-in")
-    options: dict[str, Any] = Field(default={}, description="options of the estimator")
+    options: dict[str, object] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
     rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
     initial: Initial | None = Field(default=None, description="distribution of the parameters; null: the panel's")
@@ -157,7 +157,7 @@ class Algorithm(Look):
     def stages(self) -> tuple[AlgorithmStage, ...]:
         """All stages; one for an algorithm without a schedule."""
         own = {"estimator": self.estimator, "options": self.options, "update": self.update, "rate": self.rate}
-        return self.schedule or (AlgorithmStage(**own),)
+        return self.schedule or (AlgorithmStage.model_validate(own),)
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -218,8 +218,8 @@ class SamplerEntry(Look):
 
     label: str = Field(description="name in legends")
     sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers, or a plug-in")
-    options: dict[str, Any] = Field(default={}, description="options of the sampler")
-    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+    options: dict[str, object] = Field(default={}, description="options of the sampler")
+    grid: dict[str, Annotated[tuple[object, ...], Field(min_length=1)]] = Field(
         default={}, description="by option: values that are tried in all combinations, the best by the validation rows"
     )
 

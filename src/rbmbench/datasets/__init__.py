@@ -6,7 +6,6 @@ The fields of a data set's class are its options, checked on creation; its metho
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
@@ -36,7 +35,7 @@ __all__ = [
     "without_credentials",
 ]
 
-REGISTRY = Registry("rbmbench.datasets", "data set")
+REGISTRY: Registry = Registry("rbmbench.datasets", "data set")
 
 
 def read_file(path: str | os.PathLike, columns: Sequence[str] = (), sparse: bool = False, **options) -> Dataset:
@@ -52,7 +51,7 @@ def read_file(path: str | os.PathLike, columns: Sequence[str] = (), sparse: bool
     return read(path)
 
 
-def image_shape(provenance: Mapping[str, Any]) -> tuple[int, int] | None:
+def image_shape(provenance: Mapping[str, object]) -> tuple[int, int] | None:
     """Return rows and columns of the images that the rows of a data set are, from its name and options.
 
     None if they are no images, or the data set is none of this package.

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def build(
     preprocessing: str,
     files: Sequence[Mapping[str, str]] = (),
     stand_in_for: str | None = None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     arrays: Mapping[str, np.ndarray] | None = None,
     columns: Sequence[str] | None = None,
 ) -> Dataset:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache as remembered
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.datasets._formats import GZIP, gunzip
@@ -16,6 +16,8 @@ from rbmbench.datasets._http import UnavailableError, download, is_address, with
 from rbmbench.io.atomic import replaced
 from rbmbench.io.caches import user_cache, why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
+
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,11 @@ class Sources:
         return self.cache and self.cache / file.folder / file.name
 
 
-class Copy(NamedTuple):
+class Copy(NamedTuple, Generic[Content]):
     """The content of a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
 
-    value: Any
-    record: dict
+    value: Content
+    record: dict[str, str]
 
 
 class FileStatus(NamedTuple):
@@ -136,19 +138,19 @@ def catalogue() -> dict[str, Entry]:
     return entries
 
 
-def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], object]) -> Copy:
+def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], Content]) -> Copy[Content]:
     """Return what ``read`` makes of the first good copy of one of the files, of which any one will do.
 
     The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
     cache. A copy is good if its sha256 is the declared one and ``read`` accepts it: ``read`` takes the file, its bytes
     and where they are from, and raises a DataError for wrong bytes. A DataError is raised if the mirror holds a wrong
-    copy, or no good copy is found.
+    copy, or there is no good copy.
     """
     failures = []
     for origin, file, place in _places(files, sources):
         kept = sources.kept(file)
         if origin == "public" and (reason := why_not_writable(kept.parent) if kept else "the user has no home folder"):
-            where = f"{kept.parent}: cannot be written" if kept else "found none"
+            where = f"{kept.parent}: cannot be written" if kept else "none"
             raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
         try:
             content, sha256 = _content(file, place)
@@ -178,8 +180,8 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
 
 
 def fetch_parts(
-    data_set: str, sources: Sources, read: Callable[[File, bytes, str], object], parts: Sequence[str] = ("train",)
-) -> tuple[dict[str, Any], dict]:
+    data_set: str, sources: Sources, read: Callable[[File, bytes, str], Content], parts: Sequence[str] = ("train",)
+) -> tuple[dict[str, Content], dict]:
     """Return by part what ``read`` makes of the files of a data set, in the order of files.yaml; see `fetch`.
 
     The second value holds the arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
@@ -264,7 +266,7 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
         # Servers answer with web pages in place of files that they do not have.
         is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
-            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {actual}"
+            f"{without_credentials(place)}: wrong checksum of {file.name}: must be {kind} {expected}, got {actual}"
             f"{' (a web page)' if is_page else ''}"
         )
     return content, sha256

@@ -2,9 +2,12 @@
 """Downloads by HTTP, with limits of size and time."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rbmbench.base.errors import DataError
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 TIMEOUT = 10, 30  # seconds to wait for a connection, and for the next bytes
 PATIENCE = 60.0  # seconds that any download may take
@@ -54,7 +57,7 @@ def download(address: str, name: str, limit: int) -> bytes:
         raise UnavailableError(f"{where}: {_reason(error)}") from None
 
 
-def _received(address: str, limit: int, bar: Any) -> bytes:
+def _received(address: str, limit: int, bar: "tqdm") -> bytes:
     import requests
 
     def as_stored(response, **_) -> None:

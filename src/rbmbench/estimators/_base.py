@@ -5,18 +5,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
+from rbmbench.kernels import Array
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums, states_like
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.model.work import dense_product, product
 
-REGISTRY = Registry("rbmbench.estimators", "estimator")
+REGISTRY: "Registry[Estimator]" = Registry("rbmbench.estimators", "estimator")
 
-Array = Any
 State = dict[str, Array]
 NOTHING: Mapping[str, float] = MappingProxyType({})
 

@@ -4,19 +4,15 @@
 Source: Qiu, Zhang, Wang 2020, section 6: 1000 chains from random training rows for any mini-batch.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.model.gibbs import Buffers, Population
 
-Array = Any
 
-
-def number_of_chains(chains: Any) -> int | None:
+def number_of_chains(chains: object) -> int | None:
     """Return the option ``chains`` if it is None or an integer >= 1, else raise a `SettingsError`."""
     return None if chains is None else positive_integer("chains", chains)
 

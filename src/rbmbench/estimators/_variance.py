@@ -20,17 +20,14 @@ Shapes: chains (replicas, N, m) and (replicas, N, n); of coupled chains (terms, 
 """
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import Array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, sample_hidden, visible_mean
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.samplers.coupled_gibbs import Terms
-
-Array = Any
 
 
 def population_variances(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> dict[str, Array]:
@@ -55,9 +52,9 @@ def _squares(rows: Array) -> Array:
 def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
     """Return the variances from the squared norms of the chains (replicas, chains) and their mean."""
     diagnostics = {}
-    for name, of_chains, part in zip(("W", "b", "c"), squares, mean, strict=True):
+    for name, of_chains, total in zip(("W", "b", "c"), squares, mean, strict=True):
         chains = of_chains.shape[1]
-        of_mean = _squares(part.reshape(len(part), -1))
+        of_mean = _squares(total.reshape(len(total), -1))
         diagnostics[f"gradient_variance_{name}"] = (of_chains.sum(axis=1) - chains * of_mean) / max(1, chains - 1)
     return diagnostics
 
@@ -104,7 +101,7 @@ class TermRecord(Terms):
             squares[:, chosen] = _squares_of_sums(visible[kept], hidden[kept], sign[index])
         replicas, chains = self._shape
         of_replicas = np.split(order, starts[chains::chains])
-        sums = [_sums(*(part[np.asarray(i, like=part)] for part in (visible, hidden, sign))) for i in of_replicas]
+        sums = [_sums(*(array[np.asarray(i, like=array)] for array in (visible, hidden, sign))) for i in of_replicas]
         mean = Statistics(*(np.stack(parts) / chains for parts in zip(*sums, strict=True)))
         return _variances(Statistics(*squares.reshape(3, replicas, chains)), mean)
 
@@ -114,7 +111,7 @@ def _squares_of_sums(visible: Array, hidden: Array, sign: np.ndarray) -> list[np
 
     Shapes (chains, terms, m), (chains, terms, n), (chains, terms).
     """
-    of_visible, of_hidden = (on_host(part @ part.swapaxes(-1, -2)) for part in (visible, hidden))
+    of_visible, of_hidden = (on_host(states @ states.swapaxes(-1, -2)) for states in (visible, hidden))
     signs = sign[:, :, None] * sign[:, None, :]
     products = of_visible * of_hidden * signs, of_visible * signs, of_hidden * signs
     return [product.sum(axis=(-2, -1), dtype=np.float64) for product in products]
@@ -124,4 +121,4 @@ def _sums(visible: Array, hidden: Array, sign: np.ndarray) -> list[np.ndarray]:
     """Return the sums of s_t g_t h_t', s_t g_t and s_t h_t over all terms, from (terms, m), (terms, n), (terms,)."""
     signs = np.asarray(sign, like=visible).astype(visible.dtype)
     sums = (visible * signs[:, None]).T @ hidden, signs @ visible, signs @ hidden
-    return [on_host(part) for part in sums]
+    return [on_host(total) for total in sums]

@@ -50,5 +50,5 @@ class ExpectedCD(Estimator):
         distribution = to_visible.push(from_rows.push(rows))
         for _ in range(self.k - 1):
             distribution = to_visible.push(to_hidden.push(distribution))
-        hidden, weights = (part.astype(rbm.W.dtype, copy=False) for part in (to_hidden.mean, distribution))
+        hidden, weights = (array.astype(rbm.W.dtype, copy=False) for array in (to_hidden.mean, distribution))
         return Population(all_states(rbm.visible_units, rbm.W), hidden, weights), state, {}

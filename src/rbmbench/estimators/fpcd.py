@@ -51,12 +51,12 @@ class FPCD(PCD):
     def start(self, rbm, data, batch, stream):
         """Start the chains at random training rows, with theta_F = 0."""
         fast = zip(FAST, rbm.parameters, strict=True)
-        return super().start(rbm, data, batch, stream) | {name: np.zeros_like(part) for name, part in fast}
+        return super().start(rbm, data, batch, stream) | {name: np.zeros_like(slow) for name, slow in fast}
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the persistent chains for k steps under theta + theta_F."""
         parameters = zip(FAST, rbm.parameters, strict=True)
-        sums = (np.add(part, state[name], out=self.buffers.get(name, part.shape, part)) for name, part in parameters)
+        sums = (np.add(slow, state[name], out=self.buffers.get(name, slow.shape, slow)) for name, slow in parameters)
         return super().negative_phase(unchecked_rbm(*sums), positive, state, stream)
 
     def estimate(self, rbm, batch, state, stream):

@@ -134,7 +134,7 @@ class TrajectoryTempering(Estimator):
         for r in np.flatnonzero(on_host(state["acceptance"]) < self.threshold):
             own = slice(r, r + 1)
             alone = Stream(int(branch.seed), branch.trials[own], int(branch.purpose), branch.number)
-            products[r] += self._freeze(rbm[own], {name: part[own] for name, part in state.items()}, alone, left[r])
+            products[r] += self._freeze(rbm[own], {name: array[own] for name, array in state.items()}, alone, left[r])
         of_chains, of_members = self._round(rbm, state, stream, self.buffers)
         accepted = np.exp(np.minimum(of_members - of_chains, 0)).mean(axis=1)
         state["acceptance"] += SMOOTHING * (accepted - state["acceptance"])
@@ -222,7 +222,7 @@ class TrajectoryTempering(Estimator):
 
         def rounds(number: int) -> None:
             for _ in range(number):
-                values.append([on_host(part)[0] for part in self._round(model, state, stream, self._alone)])
+                values.append([on_host(energies)[0] for energies in self._round(model, state, stream, self._alone)])
 
         rounds(THERMALISING)
         most = min(MOST_ROUNDS, left / of_round)
@@ -237,8 +237,8 @@ class TrajectoryTempering(Estimator):
             rounds(spacing)
             rows[:, number :: self.members] = state["visible"]
         of_chains, of_members = np.moveaxis(np.array(values[thermalised:]), 1, 0)
-        for name, part in zip(FROZEN, model.parameters, strict=True):
-            state[name][...] = part
+        for name, parameter in zip(FROZEN, model.parameters, strict=True):
+            state[name][...] = parameter
         state["reservoir"][...] = rows.astype(np.uint8)
         state["reservoir_energy"][...] = free_energies(model, rows, self._alone)
         state["log_partition"] += bennett_ratio(of_members, of_chains)

@@ -30,7 +30,7 @@ def replace_unwritable_cache() -> str | None:
         return None
     _temporary.append(TemporaryDirectory(prefix="rbmbench-cache-"))
     os.environ["XDG_CACHE_HOME"] = _temporary[-1].name
-    where = f"{folder.parent}: cannot be written" if folder else "found none"
+    where = f"{folder.parent}: cannot be written" if folder else "none"
     return f"cache folder: {where} ({reason}); a temporary one is used; XDG_CACHE_HOME names another"
 
 

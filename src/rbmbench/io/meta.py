@@ -27,7 +27,7 @@ class _Part(Settings):
 
 class _Estimator(_Part):
     name: str = ""
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options: dict[str, object] = {}  # noqa: RUF012
 
 
 class _Stage(_Part):
@@ -79,7 +79,7 @@ class MetaFile(_Part):
     trials: Count = 1
     stopping_time: float | None = Field(default=None, allow_inf_nan=False)
     peak_memory_mb: float = Field(default=0.0, allow_inf_nan=False)
-    grids: dict[str, tuple[dict[str, Any], ...]] = {}  # noqa: RUF012
+    grids: dict[str, tuple[dict[str, object], ...]] = {}  # noqa: RUF012
     seconds_per_sample: dict[str, tuple[float | None, ...]] = {}  # noqa: RUF012
     sha256: dict[str, str] = {}  # noqa: RUF012
     content_sha256: str = ""
@@ -120,10 +120,10 @@ def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
     places: dict[str, int] = {}
 
     def count(value: object) -> None:
-        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            if isinstance(part, dict | list):
-                counts[json.dumps(part, sort_keys=True)] += 1
-                count(part)
+        for entry in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            if isinstance(entry, dict | list):
+                counts[json.dumps(entry, sort_keys=True)] += 1
+                count(entry)
 
     def replaced(value: object) -> object:
         if not isinstance(value, dict | list):
@@ -137,7 +137,7 @@ def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
     return {METAS: {name: replaced(meta) for name, meta in metas.items()}, PARTS: [*map(json.loads, places)]}
 
 
-def without_shared_parts(value: Any, parts: list) -> Any:
+def without_shared_parts(value: object, parts: list) -> Any:
     """Return metas, or a piece of them, with the parts in place of their numbers.
 
     Raises IndexError or TypeError if there is no part of a number.

@@ -197,7 +197,7 @@ def _check_sum(path: Path) -> None:
     expected = read_meta(path.parent).get(CHECKSUMS, {}).get(path.name)
     if expected is not None and expected != (checksum := _sha256(path)):
         raise ResultsError(
-            f"{path}: was changed after it was written, or is of another run than {META} beside it: found checksum "
+            f"{path}: was changed after it was written, or is of another run than {META} beside it: got checksum "
             f"{checksum[:10]}..., {META} says {expected[:10]}...; remove it, so that it is made again"
         )
 

@@ -52,7 +52,7 @@ def _mapping(pairs: list[tuple[object, object]]) -> dict:
     return values
 
 
-def _plain(values: Any, most: int) -> Any:
+def _plain(values: object, most: int) -> object:
     """Return values after refusing those that JSON cannot hold or NumPy cannot compute with, and too many of them."""
     waiting, count = [(values, 1)], 1
     while waiting:

@@ -114,7 +114,7 @@ class Task:
             "code": self.code,
             "data": data,
             "backend": backend,
-            "backend_products": "library" if backend == "numpy" else ways.asked(),
+            "backend_products": "library" if backend == "numpy" else ways.requested(),
             "threads": self.threads,
             "seed": self.settings.seed,
             **block,
@@ -164,7 +164,7 @@ class JobKind:
         """Join the blocks of a job, in their order, into its folder: the files of the job computed at once."""
         raise NotImplementedError
 
-    def reduced(self, settings: Settings, values: dict[str, Any]) -> dict[str, Any]:
+    def reduced(self, settings: Settings, values: dict[str, Any]) -> dict[str, object]:
         """Return settings of a probe, see `rbmbench.jobs.probes`, in place of ``values``, those with small numbers."""
         return {}
 
@@ -248,7 +248,7 @@ class Measurement(JobKind):
         return blocks[0] | joined
 
 
-def gathered_meta(task: Task, metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def gathered_meta(task: Task, metas: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """Return the ``meta.json`` of a job from those of its blocks: times are summed, and each block is named."""
     blocks = [{key: meta.get(key) for key in OF_BLOCK} for meta in metas]
     common = {key: value for key, value in metas[0].items() if key != "block"}

@@ -2,7 +2,6 @@
 """Streams of samples of trained models by several samplers, and their indirect sampling likelihoods."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -83,7 +82,7 @@ def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
     return list(groups.values())
 
 
-def _one_sample(sampler: str, options: Mapping[str, Any], rows: int, m: int, n: int) -> Counter:
+def _one_sample(sampler: str, options: Mapping[str, int], rows: int, m: int, n: int) -> Counter:
     """Return the operations of one sample of a single chain, without calls."""
     if sampler == "parallel_tempering":
         return tempered(options.get("k", 1) * options.get("temperatures", 10), m, n)

@@ -21,6 +21,7 @@ from rbmbench.base.errors import RbmbenchWarning
 
 __all__ = [
     "SMALL_PRODUCT",
+    "Array",
     "backend_name",
     "chain_kernels",
     "contiguous",
@@ -34,6 +35,8 @@ __all__ = [
     "reference_kernels",
 ]
 
+Array = np.ndarray
+"""Type of arrays: NumPy's, for CuPy's arrays have its interface, and no types of their own."""
 SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS with AVX-512 multiplies without copying the matrices first."""
 

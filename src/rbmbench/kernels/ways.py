@@ -30,7 +30,7 @@ def check_switch() -> None:
         raise SettingsError(f"{VARIABLE}: must be one of {', '.join(NAMES)}, got {_by_hand!r}")
 
 
-def asked() -> str:
+def requested() -> str:
     """Return the way named by RBMBENCH_PRODUCTS, or "auto"."""
     return _by_hand
 

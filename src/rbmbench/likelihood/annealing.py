@@ -19,7 +19,6 @@ Shapes: particles (replicas, particles, m), log weights float64 (replicas, parti
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,12 +27,11 @@ from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import MOST_ANNEALING_STEPS
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows, binary_states
 
-Array = Any
 DENSE = (0.0, 0.2, 0.6, 1.0), (0.0, 0.5, 0.9, 1.0)
 """Shares of the steps of a dense schedule, and the inverse temperatures that are reached after these."""
 
@@ -132,9 +130,9 @@ def ais_log_partition(
     particles = positive_integer("particles", particles, least=2)
     schedule, b0 = inverse_temperatures(temperatures), start_bias(rbm, base)
 
-    def start(cut: slice, part: RBM, stream: Stream) -> Array:
-        visible = np.zeros((len(part.b), particles, len(b0)), part.b.dtype, like=part.b)
-        kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
+    def start(cut: slice, models: RBM, stream: Stream) -> Array:
+        visible = np.zeros((len(models.b), particles, len(b0)), models.b.dtype, like=models.b)
+        kernels_for(visible).sample_bernoulli(visible, 0 * models.b + like(models.b, b0), stream.next())
         return visible
 
     annealing = Annealing(rbm, b0, schedule, start, seed, keys_of_models(rbm, keys), particles)
@@ -175,8 +173,8 @@ def reverse_ais_log_partition(
     rows = visible.reshape(-1, *visible.shape[-2:])
     schedule = np.concatenate([np.ones(burn_in), schedule[::-1]])
 
-    def start(cut: slice, part: RBM, stream: Stream) -> Array:
-        return like(part.b, rows[cut])
+    def start(cut: slice, models: RBM, stream: Stream) -> Array:
+        return like(models.b, rows[cut])
 
     annealing = Annealing(rbm, b0, schedule, start, seed, keys_of_models(rbm, keys), rows.shape[1])
     log_weights = annealing.log_weights(threads, progress, begun, pause)

@@ -133,7 +133,7 @@ def _report(progress: Progress, number: int, steps: int, all_steps: int) -> None
 
 
 def _pause(pause: Pause, done: list[AnnealedEstimate], particles: Callable[[], Particles]) -> None:
-    pause(lambda: [*map(vars, done), {name: np.asarray(part) for name, part in particles()._asdict().items()}])
+    pause(lambda: [*map(vars, done), {name: np.asarray(array) for name, array in particles()._asdict().items()}])
 
 
 def _particles(state: State) -> Particles:

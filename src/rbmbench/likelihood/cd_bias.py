@@ -27,9 +27,9 @@ from rbmbench.model.gibbs import Buffers, Population, population_statistics
 from rbmbench.model.rbm import RBM, Statistics
 
 
-def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def total_variation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return 1/2 sum_x |a(x) - b(x)| of distributions (..., states): (...,), in [0, 1]."""
-    return 0.5 * np.abs(one - other).sum(axis=-1)
+    return 0.5 * np.abs(a - b).sum(axis=-1)
 
 
 def largest_energy_change(rbm: RBM) -> np.ndarray:

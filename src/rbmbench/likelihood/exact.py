@@ -125,8 +125,8 @@ class PackedData:
 
 def _column_sums(rows) -> np.ndarray:
     """Return the sums of rows of 0 and 1, float64; bytes do not overflow in 255 rows."""
-    parts = [rows[start : start + 255].sum(axis=0, dtype=np.uint8) for start in range(0, len(rows), 255)]
-    return sum(part.astype(np.float64) for part in parts)
+    sums = [rows[start : start + 255].sum(axis=0, dtype=np.uint8) for start in range(0, len(rows), 255)]
+    return sum(block.astype(np.float64) for block in sums)
 
 
 def _packed(data, rbm: RBM, counts: np.ndarray | None = None) -> PackedData:

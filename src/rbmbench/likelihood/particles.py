@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,13 +17,11 @@ from threadpoolctl import threadpool_limits
 from rbmbench.base import pace
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import is_host_array, kernels_for, on_host
+from rbmbench.kernels import Array, is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
 SHARD_BYTES = 2**20
-
-Array = Any
 
 
 class Particles(NamedTuple):

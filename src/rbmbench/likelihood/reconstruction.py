@@ -22,21 +22,19 @@ with 30 to 100 chains in antithetic pairs, which have the same expectation; chai
 Shapes: chains (replicas, rows * chains, m) and (..., n); probabilities float64 (replicas, rows, chains).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import Array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_mean, run_chain, visible_activation
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
 BLOCK_BYTES = 2**24
-
-Array = Any
 
 
 class Reconstruction(NamedTuple):
@@ -91,8 +89,8 @@ def reconstruction_log_likelihood(
             total[cut] += (log_sum - np.log(chains)).sum(axis=-1)
             variance[cut] += _variances(logs - log_sum[..., None]).sum(axis=-1)
     stream.number = after.number
-    parts = total / len(data), np.sqrt(variance) / len(data)
-    return Reconstruction(*(part.reshape(rbm.W.shape[:-2]) for part in parts))
+    values = total / len(data), np.sqrt(variance) / len(data)
+    return Reconstruction(*(value.reshape(rbm.W.shape[:-2]) for value in values))
 
 
 def _variances(log_weights: np.ndarray) -> np.ndarray:

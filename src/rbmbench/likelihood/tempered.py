@@ -17,9 +17,7 @@ rejection); Krause, Fischer, Igel 2020 (parallel tempering and Bennett's ratio f
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import scipy  # scipy.special is imported at its first use
@@ -57,7 +55,6 @@ BURN_IN = 3
 MOST_RECORDS = 4096
 """Rounds that are kept for the estimate; of more, every second, fourth, ... is."""
 
-Array = Any
 State = dict[str, np.ndarray]
 Pause = Callable[[Callable[[], list[State]]], None]
 
@@ -144,15 +141,11 @@ def tempered_log_partition(
                     done = sum(budget if len(each.estimate) else min(each.sets.products, budget) for each in every)
                     progress(done, budget * len(every))
                 if pause:
-                    pause(partial(_saved, every[: first + threads]))
+                    pause(lambda begun=every[: first + threads]: [tempering.saved() for tempering in begun])
     values = np.array([tempering.estimate for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
     fields = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
     fields["log_partition"] += log_of_base(rbm, b0)
     return TemperedEstimate(**fields | {"converged": fields["converged"] > 0})
-
-
-def _saved(begun: "list[_Tempering]") -> list[State]:
-    return [tempering.saved() for tempering in begun]
 
 
 def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
@@ -168,7 +161,7 @@ def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
 
 
 class _Tempering:
-    """The chains of one model, and its estimate once it is made: ``found``, as `_estimate` returns it."""
+    """The chains of one model, and its ``estimate`` once it is made: the fields of `TemperedEstimate`."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream, target_error: float, budget: int):
         self.sets, self._target_error, self._budget = TemperedSets(rbm, b0, stream), target_error, budget
@@ -217,7 +210,7 @@ class _Tempering:
         rounds = np.array(self._records[len(self._records) // BURN_IN :], np.float64)
         half, sets = len(rounds) // 2, SETS // 2
         parts = rounds, rounds[..., :sets], rounds[..., sets:], rounds[:half], rounds[half:]
-        (value, error), *others = ([part[-1] for part in bennett_log_partition(0.0, part)] for part in parts)
+        (value, error), *others = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
         noise, data, early, late = (other for other, _ in others)
         gap, drift = data - noise, late - early
         error *= scipy.special.stdtrit(SETS - 2, 0.975) / NORMAL

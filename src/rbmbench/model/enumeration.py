@@ -18,20 +18,17 @@ Shapes: distributions are float64 (replicas, states); states are ordered as bina
 """
 
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
 MOST_UNITS = 24  # maximal number of units in both layers: 2^24 products per half step and replica
-
-Array = Any
 
 
 def check_sizes(visible_units: int, hidden_units: int) -> None:

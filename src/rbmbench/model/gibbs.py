@@ -6,15 +6,13 @@ is requested again; copy it to keep it longer.
 """
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import chain_kernels, contiguous, kernels_for
+from rbmbench.kernels import Array, chain_kernels, contiguous, kernels_for
 from rbmbench.model.rbm import RBM, Statistics
-
-Array = Any
 
 
 class Buffers:
@@ -99,8 +97,8 @@ def population_statistics(population: Population, buffers: Buffers, name: Hashab
     """Return sum_i w_i (v_i h_i', v_i, h_i) for each replica, in buffers for ``name``."""
     sums, scale = population_sums(population, buffers, name)
     if scale != 1:
-        for part in sums:
-            part *= part.dtype.type(scale)
+        for total in sums:
+            total *= total.dtype.type(scale)
     return sums
 
 

@@ -5,8 +5,6 @@ Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the num
 over are not used in that epoch.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
@@ -55,7 +53,7 @@ class MiniBatches:
         self._trials = np.asarray(trials, np.uint32)
         self.per_epoch = len(data) // batch
         self._epoch = -1
-        self._order: Any = None
+        self._order = np.empty((0, 0), np.int64)
         shape = (len(self._trials), batch, data.shape[1])
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)

@@ -6,17 +6,16 @@ Source: Krause, Fischer, Igel, Population-Contrastive-Divergence, section 2 (ene
 
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # scipy.special is imported at its first use
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
-from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
+from rbmbench.kernels import Array, contiguous, is_array, kernels_for, on_host
 from rbmbench.model.rows import binary_rows, means, states_or_missing
 
 MOST_PARAMETER_BYTES = 2**33
-Array = Any  # numpy.ndarray or a type with the same interface
 
 
 class Statistics(NamedTuple):
@@ -146,7 +145,7 @@ class RBM:
         return unchecked_rbm(*(on_host(p) for p in self.parameters))
 
     def sample(
-        self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10, clamp: Any = None
+        self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10, clamp: object = None
     ) -> Array:
         """Return samples of v from parallel tempering, one from each of ``count`` independent sets of chains.
 

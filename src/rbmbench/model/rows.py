@@ -9,13 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rbmbench.base.errors import DataError
-from rbmbench.kernels import contiguous, is_array, on_host
+from rbmbench.kernels import Array, contiguous, is_array, on_host
 
 BLOCK_VALUES = 2**22
 BINARY = "a matrix of 0 and 1, (rows, visible units), such as the part train of a data set"
 MEANS = "numbers from 0 to 1, (..., rows, units)"
-
-Array = Any
 
 
 def binary_rows(values: Any, what: str = "data", units: int | None = None, *, may_be_empty: bool = False) -> Array:
@@ -47,7 +45,7 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
     return rows
 
 
-def binary_states(values: Any, what: str, axes: int | None = None, units: int | None = None) -> Array:
+def binary_states(values: object, what: str, axes: int | None = None, units: int | None = None) -> Array:
     """Return states of 0 and 1 as a contiguous uint8 array, with ``axes`` axes, the last one ``units`` long.
 
     For the errors see `binary_rows`.
@@ -69,7 +67,7 @@ def binary_states(values: Any, what: str, axes: int | None = None, units: int | 
     return contiguous(states, np.uint8)
 
 
-def means(values: Any, what: str, units: int, dtype) -> Array:
+def means(values: object, what: str, units: int, dtype) -> Array:
     """Return states or means of units, (..., units), as an array of this type; a `DataError` if not in [0, 1]."""
     means = _real_array(values, what, MEANS)
     if means.ndim < 1:
@@ -99,17 +97,17 @@ def states_or_missing(values: Any, what: str, units: int) -> np.ndarray:
     return states
 
 
-def _real_array(values: Any, what: str, allowed: str) -> Array:
+def _real_array(values: object, what: str, allowed: str) -> Array:
     """Return an array of real numbers or truth values."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         _refuse(what, "masked entries", allowed)
-    values = _unpacked(values, what, allowed)
+    plain = _unpacked(values, what, allowed)
     try:
-        array = values if is_array(values) else np.asarray(values)
+        array = plain if is_array(plain) else np.asarray(plain)
     except ValueError:
         _refuse(what, "rows of different lengths", allowed)
     if array.dtype.kind not in "buif":
-        kind = type(values).__name__
+        kind = type(plain).__name__
         _refuse(what, f"a {kind}" if array.dtype == object else f"{kind} of {array.dtype}", allowed)
     return np.asarray(array) if isinstance(array, np.ndarray) else array
 

@@ -3,13 +3,17 @@
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rbmbench.base.errors import DataError
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.model.rows import BLOCK_VALUES, binary_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray
 
 
 class SparseRows:
@@ -21,7 +25,7 @@ class SparseRows:
 
     ndim, dtype, is_checked = 2, np.dtype(np.uint8), True
 
-    def __init__(self, matrix: Any, what: str = "data"):
+    def __init__(self, matrix: "sparray", what: str = "data"):
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
@@ -34,24 +38,24 @@ class SparseRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> np.ndarray:
+    def __getitem__(self, index: slice | np.ndarray) -> np.ndarray:
         if isinstance(index, slice):
             return self._matrix[index].toarray()
         index = np.asarray(index)
         return self._matrix[index.ravel()].toarray().reshape(*index.shape, self.shape[1])
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         return self._matrix.toarray().astype(dtype or self.dtype, copy=False)
 
-    def astype(self, dtype: Any) -> np.ndarray:
+    def astype(self, dtype: DTypeLike) -> np.ndarray:
         """Return all rows, dense."""
         return self.__array__(dtype)
 
-    def sum(self, axis: int, dtype: Any = np.float64) -> np.ndarray:
+    def sum(self, axis: int, dtype: DTypeLike = np.float64) -> np.ndarray:
         """Return the sums of the columns (axis 0), (m,)."""
         return np.bincount(self._matrix.indices, minlength=self.shape[1]).astype(dtype)
 
-    def mean(self, axis: int, dtype: Any = np.float64) -> np.ndarray:
+    def mean(self, axis: int, dtype: DTypeLike = np.float64) -> np.ndarray:
         """Return the means of the columns (axis 0), (m,)."""
         return self.sum(axis, dtype) / len(self)
 
@@ -71,27 +75,27 @@ class SparseRows:
         return {"indices": self._matrix.indices, "indptr": self._matrix.indptr, "shape": np.array(self.shape)}
 
 
-def training_rows(values: Any, what: str = "data", units: int | None = None) -> Any:
+def training_rows(values: object, what: str = "data", units: int | None = None) -> Array | SparseRows:
     """Return rows as `binary_rows` does, but `SparseRows` for a sparse matrix of SciPy."""
     return binary_rows(SparseRows(values, what) if hasattr(values, "tocsr") else values, what, units)
 
 
-def on_backend(data: Any, arrays: ModuleType) -> Any:
+def on_backend(data: Array | SparseRows, arrays: ModuleType) -> Array | SparseRows:
     """Return rows as arrays of a backend, dense unless it is NumPy."""
     return data if isinstance(data, SparseRows) and arrays is np else arrays.asarray(data)
 
 
-def array_like(data: Any) -> Any:
+def array_like(data: Array | SparseRows) -> Array:
     """Return an array of the backend that rows are on."""
     return np.empty(0) if isinstance(data, SparseRows) else data
 
 
-def content(data: Any) -> dict[str, np.ndarray]:
+def content(data: Array | SparseRows) -> dict[str, np.ndarray]:
     """Return the arrays that training rows are made of, by name."""
     return data.content if isinstance(data, SparseRows) else {"train": data}
 
 
-def gathered(data: Any, index: Any, out: Any) -> None:
+def gathered(data: Array | SparseRows, index: Array, out: Array) -> None:
     """Write rows ``index`` (replicas, rows) of data (any rows, m) to ``out`` (replicas, rows, m)."""
     if isinstance(data, SparseRows):
         out[...] = data[index]

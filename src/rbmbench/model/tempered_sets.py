@@ -12,17 +12,13 @@ Source: Syed, Bouchard-Cote, Deligiannidis, Doucet 2022 (exchanges of even and o
 Shapes: states (1, sets * levels, m); walkers (sets, levels), the row of its set that is at each level.
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import Array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
-
-Array = Any
 
 
 class TemperedSets:

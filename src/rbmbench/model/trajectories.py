@@ -4,15 +4,11 @@
 Functions of replicas take RBMs with exactly one leading axis, see `rbmbench.model.gibbs`.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.model.gibbs import Buffers, hidden_activation
 from rbmbench.model.rbm import RBM, unchecked_rbm
-
-Array = Any
 
 
 def independent_model(rbm: RBM, visible_bias: Array) -> RBM:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the samplers found by name, which draw streams of samples."""
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
+from rbmbench.kernels import Array
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM, Statistics
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact", "trajectory_tempering"))
+REGISTRY: "Registry[Sampler]" = Registry(
+    "rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact", "trajectory_tempering")
+)
 
-Array = Any
 State = dict[str, Array]
 
 
@@ -50,7 +50,7 @@ class Sampler:
         raise NotImplementedError
 
 
-def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
+def check_numbers(option: str, value: object, most: float) -> np.ndarray:
     """Return an option that is a number from 0 to ``most``, or one per replica, as float64 with at most one axis.
 
     Raises a `SettingsError` that names the option if it is neither.
@@ -68,7 +68,7 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
 
 def no_rates(rbm: RBM) -> Statistics:
     """Return zeros, float64, with the shapes of W, b and c: for samplers without rates."""
-    return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in rbm.parameters))
+    return Statistics(*(np.zeros_like(parameter, dtype=np.float64) for parameter in rbm.parameters))
 
 
 def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:

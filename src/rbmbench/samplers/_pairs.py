@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Half steps of pairs of Gibbs chains, with rows that are dropped when a pair has met."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rbmbench.base.streams import Draw, RowKeys, Stream
-from rbmbench.kernels import kernels_for, on_host, pair_kernels
+from rbmbench.kernels import Array, kernels_for, on_host, pair_kernels
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM
-
-Array = Any
 
 
 class Model(NamedTuple):
@@ -48,7 +46,7 @@ class Pairs:
         """Return the rows of these replicas and chains, ordered by replica; keys count chains from ``first_chain``."""
         number = chain + first_chain
         row_id, mirrored = (number // 2, number % 2) if antithetic else (number, 0 * number)
-        keys = (np.asarray(part, like=self.model.W) for part in (replica, row_id, mirrored.astype(np.uint8)))
+        keys = (np.asarray(key, like=self.model.W) for key in (replica, row_id, mirrored.astype(np.uint8)))
         return Rows(replica, chain, self._bounds(replica), RowKeys(*keys))
 
     def _bounds(self, replica: np.ndarray) -> np.ndarray:
@@ -123,9 +121,10 @@ class Pairs:
 
     def couple_hidden(self, rows: Rows, activation: Array, other: Array, draw: Draw) -> tuple:
         """Return coupled hidden states and the rejections; the activations are not changed."""
-        states = [self._buffer(name, *activation.shape) for name in ("hidden", "other hidden")]
-        states[0][...], states[1][...] = activation, other
-        return *states, self._couple(rows, *states, self.model.c, draw, True)[1]
+        hidden = self._buffer("hidden", *activation.shape)
+        other_hidden = self._buffer("other hidden", *activation.shape)
+        hidden[...], other_hidden[...] = activation, other
+        return hidden, other_hidden, self._couple(rows, hidden, other_hidden, self.model.c, draw, True)[1]
 
     def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
         met = np.empty(len(activation), np.uint8, like=activation)
@@ -133,7 +132,7 @@ class Pairs:
         self.kernels.couple_visible(activation, other, bias, rows.keys, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 
-    def can_be_followed(self, sums: Any) -> bool:
+    def can_be_followed(self, sums: tuple | None) -> bool:
         """Return whether compiled code can run the pairs to their end, see `follow`."""
         return sums is not None and pair_kernels(self.model.W) is not None
 

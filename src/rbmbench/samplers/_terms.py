@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sums of (v h', v, h) over the terms of coupled chains."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.kernels.numpy.coupling import parts_of
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
@@ -19,11 +19,11 @@ class TermArrays(NamedTuple):
     (replicas, room, n), with room for two rows of each chain.
     """
 
-    W: Any
-    b: Any
-    c: Any
-    visible: Any
-    hidden: Any
+    W: Array
+    b: Array
+    c: Array
+    visible: Array
+    hidden: Array
     kept: np.ndarray
 
 
@@ -32,6 +32,8 @@ class TermSums(Terms):
 
     Rows v and p(h|v), and v' and -p(h|v'), are collected, and added by one product of binary states per replica.
     """
+
+    arrays: TermArrays
 
     def __init__(self):
         self._buffers = Buffers()
@@ -57,8 +59,8 @@ class TermSums(Terms):
         self._add_visible(rows, visible - other_visible)
 
     def _add_visible(self, rows, visible) -> None:
-        for r, part in parts_of(rows.bounds):
-            self.arrays.b[r] += visible[part].sum(axis=0)
+        for r, own in parts_of(rows.bounds):
+            self.arrays.b[r] += visible[own].sum(axis=0)
 
     def _keep(self, rows, visible, hidden) -> None:
         """Collect rows; flush replicas whose rows do not fit."""
@@ -73,7 +75,7 @@ class TermSums(Terms):
         kept += counts
 
     def _flush(self, r: int) -> None:
-        W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
+        W, _, c, visible, hidden, kept = (array[r] for array in self.arrays)
         visible, hidden = visible[:kept], hidden[:kept]
         self._kernels.multiply_binary(visible.T[None], hidden[None], self._product)
         W += self._product[0]

@@ -20,7 +20,7 @@ Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
 
 from itertools import count
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -28,13 +28,12 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
-from rbmbench.kernels import contiguous
+from rbmbench.kernels import Array, contiguous
 from rbmbench.model.gibbs import Buffers, Population, hidden_mean
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
 
-Array = Any
 COUPLINGS = get_args(Coupling)
 
 
@@ -47,7 +46,7 @@ class Terms:
     Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
 
-    arrays: Any = None
+    arrays: tuple | None = None
 
     def add(self, rows: Rows, visible: Array, mean: Array) -> None:
         """Add f(v) of each row; ``mean`` is p(h|v)."""
@@ -121,7 +120,7 @@ class CoupledGibbs:
         (replicas, chains, n). One draw of the stream is taken, and its branch is used. The random numbers of a chain
         depend on its number, counted from ``first_chain``, so that chains may be run in parts.
         """
-        start_visible, start_mean = (contiguous(part, rbm.W.dtype, rbm.W) for part in start[:2])
+        start_visible, start_mean = (contiguous(array, rbm.W.dtype, rbm.W) for array in start[:2])
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
@@ -176,8 +175,8 @@ class CoupledGibbs:
         activations = pairs.hidden_activations(rows, visible, other_visible)
         if self._of_steps == "both_layers":
             *states, rejections = pairs.couple_hidden(rows, *activations, draw)
-            return *states, *(pairs.hidden_mean(rows, part) for part in activations), rejections
-        means = [pairs.hidden_mean(rows, part) for part in activations]
+            return *states, *(pairs.hidden_mean(rows, activation) for activation in activations), rejections
+        means = [pairs.hidden_mean(rows, activation) for activation in activations]
         draws = draw, draw if self.coupling == "rbm" else other_draw
         names = "hidden", "other hidden"
         return *map(pairs.sample, [rows, rows], means, draws, names), *means, 0

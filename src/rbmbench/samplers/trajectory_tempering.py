@@ -15,19 +15,15 @@ of about 0.25.
 Shapes: models (levels, m, n), ...; states (levels, chains, m).
 """
 
-from typing import Any
-
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import contiguous, kernels_for, on_host
+from rbmbench.kernels import Array, contiguous, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import free_energies
-
-Array = Any
 
 
 class TrajectoryTempering:

@@ -2,7 +2,6 @@
 """Settings of a run from plain arguments: one estimator, one update rule and one learning rate, or a schedule."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from rbmbench import estimators
 from rbmbench.base.errors import SYNONYMS, SettingsError, unknown_name
@@ -13,7 +12,7 @@ OF_A_STAGE = ("iterations", "estimator", "options", "update", "rate")  # argumen
 OF_RUNS = ("threads", "backend", "progress", "validation", "test")  # arguments of `rbmbench.train` that are no settings
 
 
-def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: str) -> RunSettings:
+def settings_from(arguments: Mapping[str, object], data: Mapping[str, object], where: str) -> RunSettings:
     """Return the checked settings of a run.
 
     Parameters
@@ -45,7 +44,7 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
     return parse(RunSettings, values | {"data": data}, where)
 
 
-def _stage(stage: dict[str, Any], where: str) -> dict[str, Any]:
+def _stage(stage: dict[str, object], where: str) -> dict[str, object]:
     if "iterations" not in stage:
         raise SettingsError(f"{where}: iterations: must be an integer >= 1, or a schedule must be given")
     estimator, update = stage.get("estimator", "cd"), stage.get("update", "sgd")
@@ -57,7 +56,7 @@ def _stage(stage: dict[str, Any], where: str) -> dict[str, Any]:
     return {"until": stage["iterations"], "estimator": estimator, "update": update, "rate": stage.get("rate", 0.1)}
 
 
-def _unknown_argument(name: str, value: Any, stage: Mapping[str, Any]) -> str:
+def _unknown_argument(name: str, value: object, stage: Mapping[str, object]) -> str:
     """Return the message for an unknown argument, which may be an option of the estimator."""
     estimator = stage.get("estimator", "cd")
     estimator = estimator.get("name") if isinstance(estimator, Mapping) else getattr(estimator, "name", estimator)

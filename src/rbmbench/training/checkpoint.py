@@ -35,7 +35,7 @@ State = dict[str, Any]
 """State of a computation, by name: arrays, mappings of names to arrays, and plain data that JSON can hold."""
 
 
-def identity(settings: Settings, contents: Mapping[str, Any]) -> str:
+def identity(settings: Settings, contents: Mapping[str, object]) -> str:
     """Return the identity of a computation in its checkpoints, from its settings and input arrays.
 
     ``contents`` has every array that results depend on: the data, the models. Names of files and folders do not count.

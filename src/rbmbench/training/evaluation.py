@@ -8,7 +8,6 @@ its parameters, which are evaluated by annealed importance sampling after traini
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import pandas as pd
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import Array
 from rbmbench.likelihood import (
     PackedData,
     exact_log_partition,
@@ -85,8 +85,8 @@ class ExactEvaluator:
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels, by an evaluation of two units of each layer."""
-        part = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
-        log_likelihood(part, np.zeros((1, part.visible_units), np.uint8), exact_log_partition(part))
+        small = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
+        log_likelihood(small, np.zeros((1, small.visible_units), np.uint8), exact_log_partition(small))
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return no snapshots."""
@@ -222,19 +222,24 @@ def evaluator(data, hidden_units: int, held_out=MappingProxyType({})) -> ExactEv
     return ExactEvaluator(data, held_out) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
 
 
-def held_out_rows(settings: RunSettings, given: Mapping[str, Any]) -> dict[str, Any]:
+def held_out_rows(
+    settings: RunSettings, held_out: Mapping[str, Array | SparseRows | None]
+) -> dict[str, Array | SparseRows]:
     """Return the rows (rows, m) whose log-likelihood the settings of a run ask for besides that of the training rows.
 
-    ``given`` are the held-out rows there are, by their part; None for none. Raises a `SettingsError` if a part is asked
-    for and has no rows.
+    ``held_out`` has the held-out rows by their part; None for none. Raises a `SettingsError` if a part of the settings
+    has no rows.
     """
+    chosen = {}
     for part in settings.evaluated_parts:
-        if given.get(part) is None or not len(given[part]):
+        rows = held_out.get(part)
+        if rows is None or not len(rows):
             raise SettingsError(
                 f"{part}_likelihood: must be false, or the data set must have {part} rows, got {settings.data.name!r} "
                 "without"
             )
-    return {part: given[part] for part in settings.evaluated_parts}
+        chosen[part] = rows
+    return chosen
 
 
 def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:

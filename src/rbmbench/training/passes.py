@@ -5,7 +5,6 @@ The passes of a new model are the iterations of `rbmbench.train`, bit for bit.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,8 +24,8 @@ class Trained:
 
     rbm: RBM
     settings: RunSettings
-    state: dict[str, Any]
-    memory: dict[str, Any]
+    state: dict[str, np.ndarray]
+    memory: dict[str, np.ndarray]
     draw: int
     passes: int
 

@@ -12,6 +12,7 @@ from rbmbench.base.metrics import COMPARED, TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
+from rbmbench.kernels import Array
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
@@ -21,7 +22,7 @@ from rbmbench.likelihood import (
 )
 from rbmbench.likelihood.particles import Particles
 from rbmbench.model.rows import binary_rows
-from rbmbench.model.sparse_rows import content, training_rows
+from rbmbench.model.sparse_rows import SparseRows, content, training_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
@@ -36,7 +37,7 @@ METRIC_OF = {
 
 def annealed_curve(
     snapshots: dict[str, np.ndarray],
-    data: np.ndarray,
+    data: Array | SparseRows,
     settings: AnnealingSettings,
     held_out: Mapping[str, np.ndarray] | None = None,
     *,
@@ -100,7 +101,7 @@ def annealed_curve(
     saved = checkpointer.resume(identity(settings, contents))
     here = len(snapshots["snapshot_iterations"])
     compared = min(settings.compared, all_snapshots := all_snapshots or here)
-    again = (all_snapshots * part // compared - 1 - first_snapshot for part in range(1, compared + 1))
+    again = (all_snapshots * number // compared - 1 - first_snapshot for number in range(1, compared + 1))
     order = [*range(here), *(place for place in again if 0 <= place < here)]
     evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]

@@ -24,11 +24,11 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
-from rbmbench.kernels import backend_name, backends, ways
+from rbmbench.kernels import Array, backend_name, backends, ways
 from rbmbench.likelihood import is_enumerable
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
-from rbmbench.model.sparse_rows import array_like, content, on_backend, training_rows
+from rbmbench.model.sparse_rows import SparseRows, array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
@@ -54,7 +54,7 @@ def _warm_up(shard: Shard, schedule) -> None:
             shard.advance(0, 1)
 
 
-def initial_parameters(data: np.ndarray, settings: RunSettings, initial: RBM | None = None) -> RBM:
+def initial_parameters(data: Array | SparseRows, settings: RunSettings, initial: RBM | None = None) -> RBM:
     """Return the models that the trials of a run begin with, (trials, m, n), on the host.
 
     They are drawn by the settings, or are copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
@@ -80,7 +80,7 @@ def initial_parameters(data: np.ndarray, settings: RunSettings, initial: RBM | N
 
 
 def run(
-    data: np.ndarray,
+    data: Array | SparseRows,
     settings: RunSettings,
     *,
     checkpoint: Path | None = None,
@@ -241,16 +241,15 @@ def train(
         of_run["initial"] = initial
     else:
         values["initial"] = initial
-    dataset = data
     if isinstance(data, str | PathLike):
         is_file = not isinstance(data, str) or os.path.splitext(data)[1]
-        dataset = datasets.read_file(data, sparse=True) if is_file else datasets.load(data)
-    if not isinstance(dataset, Dataset):
+        data = datasets.read_file(data, sparse=True) if is_file else datasets.load(data)
+    if not isinstance(data, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
-    of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
+    of_data = {"name": data.name, "options": data.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
-    of_run["validation"] = dataset.validation if validation is None else validation
-    of_run["test"] = dataset.test if test is None else test
-    result = run(dataset.train, parsed, **of_run)
-    return replace(result, meta=result.meta | {"data": dataset.provenance})
+    of_run["validation"] = data.validation if validation is None else validation
+    of_run["test"] = data.test if test is None else test
+    result = run(data.train, parsed, **of_run)
+    return replace(result, meta=result.meta | {"data": data.provenance})

@@ -7,13 +7,14 @@ from functools import partial
 from rbmbench import estimators
 from rbmbench.base.registry import Registry
 from rbmbench.base.settings import Choice
+from rbmbench.updates._base import UpdateRule
 
 __all__ = ["REGISTRY", "create", "products_of"]
 
-REGISTRY = Registry("rbmbench.updates", "update rule")
+REGISTRY: Registry[UpdateRule] = Registry("rbmbench.updates", "update rule")
 
 
-def create(name: str, **options):
+def create(name: str, **options) -> UpdateRule:
     """Return the update rule ``name`` with the given options.
 
     Raises a `SettingsError` if the name or an option is unknown (the nearest is named), or a value is not allowed.

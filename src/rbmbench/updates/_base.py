@@ -3,15 +3,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from rbmbench.estimators import NOTHING, check_continues
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import Array, kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 from rbmbench.model.work import times
 
-Array = Any
 Memory = dict[str, Array]
 
 

@@ -17,15 +17,14 @@ Source: Melchior, Fischer, Wiskott 2016, algorithm 1 (dd_s^b); Upadhya, Sastry 2
 Shapes: mu (replicas, m), lambda (replicas, n), of the type of the parameters.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from rbmbench.kernels import Array
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 from rbmbench.updates._base import Memory, ascend
-
-Array = Any
 
 
 def first_offsets(rbm: RBM, data: Array) -> Memory:

@@ -333,5 +333,5 @@ def test_a_file_known_to_git_alone_is_checked_by_its_id(monkeypatch, tmp_path):
     assert (data.title, data.train.shape, data.test.shape) == ("OMNIGLOT", (5, 784), (2, 784))
     assert data.provenance["stand_in_for"] is None
     (tmp_path / "chardata.mat").write_bytes(content + b"0")
-    with pytest.raises(DataError, match=rf"chardata.mat: expected git object {of_git}, found [0-9a-f]{{40}}$"):
+    with pytest.raises(DataError, match=rf"chardata.mat: must be git object {of_git}, got [0-9a-f]{{40}}$"):
         datasets.load("omniglot", mirror=str(tmp_path))

@@ -124,7 +124,7 @@ def test_nothing_works(server, declare, places, tmp_path):
     assert "cannot get a.bin" in line
     assert f"mirror {tmp_path}: no such file" in line
     assert f"{server.base}/missing: HTTP status 404" in line
-    assert f"{server.base}/wrong: wrong checksum of a.bin: expected sha256 {SHA256}, found " in line
+    assert f"{server.base}/wrong: wrong checksum of a.bin: must be sha256 {SHA256}, got " in line
     assert hashlib.sha256(b"other bytes").hexdigest() in line
     assert f"put the file by hand into {tmp_path / 'cache' / 'set'}" in line
     assert "RBMBENCH_DATA_MIRROR" in line
@@ -193,7 +193,7 @@ def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, fou
     path.parent.mkdir()
     path.write_bytes(found)
     line = failure([declare("/a.bin")], places(path.parent))
-    wrong = f"wrong checksum of a.bin: expected sha256 {SHA256}, found {hashlib.sha256(found).hexdigest()}"
+    wrong = f"wrong checksum of a.bin: must be sha256 {SHA256}, got {hashlib.sha256(found).hexdigest()}"
     if len(found) > len(CONTENT):
         wrong = f"wrong a.bin: must have at most {len(CONTENT)} bytes, got {len(found)}; expected sha256 {SHA256}"
     assert line == f"{path}: {wrong}"
@@ -211,7 +211,7 @@ def test_mirror_address(server, declare, places):
 def test_wrong_file_at_the_mirror_address_ends_it(server, declare, places):
     server.pages |= {"/set/a.bin": b"other", "/a.bin": CONTENT}
     line = failure([declare("/a.bin")], places(server.base))
-    assert line.startswith(f"{server.base}/set/a.bin: wrong checksum of a.bin: expected sha256 {SHA256}")
+    assert line.startswith(f"{server.base}/set/a.bin: wrong checksum of a.bin: must be sha256 {SHA256}")
 
 
 def test_password_of_a_mirror_is_not_shown(server, declare, places):
@@ -236,7 +236,7 @@ def test_damaged_cache_copy_is_named_when_there_is_no_download(declare, places):
     kept.write_bytes(b"damaged")
     line = failure([declare("/missing")], places())
     found = hashlib.sha256(b"damaged").hexdigest()
-    assert f"{kept}: wrong checksum of a.bin: expected sha256 {SHA256}, found {found}" in line
+    assert f"{kept}: wrong checksum of a.bin: must be sha256 {SHA256}, got {found}" in line
     assert kept.read_bytes() == b"damaged"
 
 
@@ -367,7 +367,7 @@ def test_other_content_is_refused_in_every_form(tmp_path, form):
     (tmp_path / f"images-idx3-ubyte{'' if form == 'unpacked' else '.gz'}").write_bytes(
         {"unpacked": other, "packed again": packed, "cut": gzip.compress(content)[:-9], "no gzip": b"\x1f\x8b"}[form]
     )
-    with pytest.raises(DataError, match=r"wrong checksum of images-idx3-ubyte.gz: expected sha256"):
+    with pytest.raises(DataError, match=r"wrong checksum of images-idx3-ubyte.gz: must be sha256"):
         fetch([file], Sources(str(tmp_path), None), idx_images)
 
 

@@ -106,7 +106,7 @@ def hangs_up(_, connection) -> None:
 
 
 def wrong(content: bytes) -> str:
-    return f"wrong checksum of a.bin: expected sha256 {SHA256}, found {hashlib.sha256(content).hexdigest()}"
+    return f"wrong checksum of a.bin: must be sha256 {SHA256}, got {hashlib.sha256(content).hexdigest()}"
 
 
 FAULTS = {
@@ -252,6 +252,6 @@ def test_the_command_says_what_a_mirror_has_in_place_of_a_file(serve, tmp_path):
     _, text = process.communicate(timeout=120)
     assert process.returncode == 2
     assert text.startswith("rbmbench: error: http://127.0.0.1:")
-    assert text.endswith(f"found {hashlib.sha256(PAGE).hexdigest()} (a web page)\n")
+    assert text.endswith(f"got {hashlib.sha256(PAGE).hexdigest()} (a web page)\n")
     assert len(text.splitlines()) == 1
     assert os.listdir(tmp_path) == []

@@ -110,7 +110,7 @@ def test_a_file_of_another_run_is_told(tmp_path):
     results.write_arrays(tmp_path / "model.npz", MODEL | {"b": b + 1})
     with pytest.raises(ResultsError) as caught:
         results.read_model(tmp_path)
-    message = r"model\.npz: was changed after it was written, or is of another run than meta\.json beside it: found "
+    message = r"model\.npz: was changed after it was written, or is of another run than meta\.json beside it: got "
     assert caught.match(rf"{message}checksum \w+\.\.\., meta\.json says \w+\.\.\.; remove it")
 
 

@@ -170,7 +170,7 @@ def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, me
     states[1, 17, column] = mean
     for of_states in (states, turned(states)):
         found = product(kernels, of_states, matrix)
-        if ways.asked() == "tensor_cores" and dtype == np.float32:
+        if ways.requested() == "tensor_cores" and dtype == np.float32:
             assert np.isnan(found[1, 17]).all()
         else:
             np.testing.assert_allclose(found[1], exact(states[1], matrix[1]), rtol=0, atol=tolerance(matrix))

@@ -89,8 +89,8 @@ def fused_iterations(
     sizes, kind = _Sizes(rows, m, n, W.itemsize), W.dtype.type
     workspace, doubles, shared = _memory(replicas, sizes, effective_sizes is not None)
     before = contiguous(W), contiguous(b), contiguous(c), contiguous(data)
-    given = (NULL if array is None else contiguous(array) for array in (chains, effective_sizes))
-    after = *given, contiguous(not_finite), workspace, doubles
+    optional = (NULL if array is None else contiguous(array) for array in (chains, effective_sizes))
+    after = *optional, contiguous(not_finite), workspace, doubles
     most = max(1, int(LAUNCH_WORK / sizes.work(k)))
     for done in range(0, iterations, most):
         chosen = (NULL, np.int64(0)) if index is None else (index[:, done * rows :], row_stride(index))

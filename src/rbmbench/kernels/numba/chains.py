@@ -8,7 +8,7 @@ that `rbmbench.kernels.numba.products` computes, in the same order. So the state
 `sample_bernoulli`, bit for bit. Models with large weights have wide steps, and are left to these kernels.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,9 +58,9 @@ class Rounded(NamedTuple):
     units on, or -1.
     """
 
-    strips: Any
-    columns: Any
-    errors: Any
+    strips: np.ndarray
+    columns: np.ndarray
+    errors: np.ndarray
     depth: int
     few: int
     widest: float
@@ -186,17 +186,17 @@ def _sampled(activation, bias, coins, key, position):
 class Room(NamedTuple):
     """Memory of half steps of up to `ROWS` rows: a table, the sums of a word of columns, coins, lists of open units."""
 
-    table: Any
-    zeros: Any
-    sums: Any
-    coins: Any
-    counts: Any
-    first: Any
-    next: Any
-    entry: Any
-    unit: Any
-    coin: Any
-    bias: Any
+    table: np.ndarray
+    zeros: np.ndarray
+    sums: np.ndarray
+    coins: np.ndarray
+    counts: np.ndarray
+    first: np.ndarray
+    next: np.ndarray
+    entry: np.ndarray
+    unit: np.ndarray
+    coin: np.ndarray
+    bias: np.ndarray
 
 
 @compiled()

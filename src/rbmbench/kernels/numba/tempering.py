@@ -9,7 +9,7 @@ could decide otherwise, about one in ten thousand, and exchanges, are decided by
 `_reconstruct`. So the states are those of these products, bit for bit.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite.binding import get_host_cpu_features
@@ -117,15 +117,15 @@ class Fixed(NamedTuple):
     list the rows of a block to be added and subtracted, and ``on`` (chains,) are the numbers of units that are on.
     """
 
-    strips: Any
-    sums: Any
-    steps: Any
-    totals: Any
-    before: Any
-    words: Any
-    offsets: Any
-    ends: Any
-    on: Any
+    strips: np.ndarray
+    sums: np.ndarray
+    steps: np.ndarray
+    totals: np.ndarray
+    before: np.ndarray
+    words: np.ndarray
+    offsets: np.ndarray
+    ends: np.ndarray
+    on: np.ndarray
 
 
 @compiled()

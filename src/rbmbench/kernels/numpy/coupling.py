@@ -33,8 +33,8 @@ def multiply_states(states, bounds, matrix, out) -> None:
         Replica r has the rows ``bounds[r]`` to ``bounds[r + 1]`` - 1.
     matrix : array, shape (replicas, units, other units)
     """
-    for r, part in parts_of(bounds):
-        np.matmul(states[part], matrix[r], out=out[part])
+    for r, rows in parts_of(bounds):
+        np.matmul(states[rows], matrix[r], out=out[rows])
 
 
 def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reference kernels for products of binary states with matrices, and for distances between binary states."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = Any
+from rbmbench.kernels import Array
 
 
 class PackedRows(NamedTuple):

@@ -55,10 +55,10 @@ def unlearn_lazily(
     factor[...] = decay * factor + 1
     scale *= decay
     for r in np.flatnonzero((factor >= LONGEST_WAIT) | (scale < SMALLEST_SCALE)):
-        one = slice(int(r), int(r) + 1)
-        own_scale, own_factor = (numbers[one, None, None].astype(W.dtype) for numbers in (scale, factor))
-        W[one] = own_scale * W[one] + own_factor * drift_W[one]
-        scale[one], factor[one] = 1, 0
+        own = slice(int(r), int(r) + 1)
+        own_scale, own_factor = (numbers[own, None, None].astype(W.dtype) for numbers in (scale, factor))
+        W[own] = own_scale * W[own] + own_factor * drift_W[own]
+        scale[own], factor[own] = 1, 0
     share = rate / rate.dtype.type(visible.shape[1])
     W -= (share / scale).astype(W.dtype)[:, None, None] * (visible.swapaxes(-1, -2) @ hidden)
     W_transposed[...] = W.swapaxes(-1, -2)
