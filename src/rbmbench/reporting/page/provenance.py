@@ -2,7 +2,7 @@
 """Where results come from: data sets, machines, versions, times, and which results other code has made."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
