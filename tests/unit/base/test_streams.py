@@ -128,9 +128,3 @@ def test_uniforms_are_uniform(dtype):
     for lag in (1, 16):
         r = 12 * np.mean((u[:, lag:] - 0.5) * (u[:, :-lag] - 0.5))
         assert abs(r) * np.sqrt(u.size) < norm.isf(2.5e-5 / 2)
-
-
-def test_float32_uniforms_are_whole_multiples_below_one():
-    u = BACKENDS[1].uniforms(Stream(1, np.arange(64)).next(), 2**17, np.float32)
-    assert u.max() < 1
-    np.testing.assert_array_equal(u * 2**24, np.floor(u * 2**24))
