@@ -6,23 +6,15 @@ import resource
 import stat
 from pathlib import Path
 
-import fuzz_record
 import pytest
 from hypothesis import HealthCheck, settings
 from mutations import DEVICE
+from properties import THOROUGH
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 settings.register_profile("small", max_examples=100, derandomize=True, **COMMON)
-settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_FUZZ_INPUTS", "5000")), **COMMON)
-settings.load_profile("thorough" if fuzz_record.THOROUGH else "small")
-
-
-@pytest.fixture(autouse=True)
-def _written_record():
-    """Write what was tried so far to the file that RBMBENCH_FUZZ_RECORD names."""
-    yield
-    if path := os.environ.get("RBMBENCH_FUZZ_RECORD"):
-        fuzz_record.write(path)
+settings.register_profile("thorough", max_examples=5000, **COMMON)
+settings.load_profile("thorough" if THOROUGH else "small")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,98 +32,48 @@ def a_device() -> Path:
 
 DEVICE = a_device()
 NUMBERS = (0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
+numbers = st.builds(struct.pack, st.sampled_from(("<I", ">I")), st.sampled_from(NUMBERS))
 
 
 @st.composite
 def mutated(draw, content: bytes) -> bytes:
-    """Bytes near ``content``: some flipped, cut, doubled, moved, or overwritten by numbers that headers are made of."""
+    """Bytes near ``content``: stretches dropped, doubled, moved, or overwritten by numbers that headers are made of."""
     data = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
-        kind = draw(st.sampled_from(("flip", "byte", "number", "cut", "drop", "double", "splice", "zeros", "insert")))
-        place = draw(st.integers(0, max(len(data) - 1, 0)))
-        length = draw(st.sampled_from((1, 2, 4, 8, 16, 64, 1000)))
-        if kind == "flip" and data:
-            data[place] ^= 1 << draw(st.integers(0, 7))
-        elif kind == "byte" and data:
-            data[place] = draw(st.integers(0, 255))
-        elif kind == "number":
-            data[place : place + 4] = struct.pack(draw(st.sampled_from("<>")) + "I", draw(st.sampled_from(NUMBERS)))
-        elif kind == "cut":
-            del data[place:]
-        elif kind == "drop":
-            del data[place : place + length]
-        elif kind == "double":
-            data[place:place] = data[place : place + length]
-        elif kind == "splice":
-            other = draw(st.integers(0, max(len(data) - 1, 0)))
-            data[place : place + length] = data[other : other + length]
-        elif kind == "zeros":
-            data[place : place + length] = bytes(len(data[place : place + length]))
-        else:
-            data[place:place] = draw(st.binary(max_size=12))
+        start, other = (draw(st.integers(0, max(len(data) - 1, 0))) for _ in range(2))
+        length = draw(st.sampled_from((0, 1, 2, 4, 8, 16, 64, 1000, len(data))))
+        moved = st.just(bytes(data[other : other + length]))
+        data[start : start + length] = draw(numbers | moved | st.just(bytes(length)) | st.binary(max_size=12))
     return bytes(data)
 
 
-DTYPES = (
-    "<f4",
-    "<f8",
-    ">i4",
-    "|u1",
-    "|b1",
-    "|O",
-    "<U3",
-    "<U0",
-    "|S0",
-    "|V8",
-    "<M8[s]",
-    "<c16",
-    "f2,(3)f4",
-    "<f16",
-    "x",
-    "",
-)
+DTYPES = ("<f4", "<f8", ">i4", "|u1", "|b1", "|O", "<U3", "<U0", "|S0", "|V8", "<M8[s]", "<c16", "f2,(3)f4", "x", "")
+RECORDS = ("[('a', '<f4')]", "[('a', '|O')]", "('<f4', (2**31,))", "None", "[[[[[]]]]]", "{'a': 1}", "-" * 900 + "1")
+HEADERS = ("", "{}", "[" * 5000, "(" * 80 + ")" * 80, "__import__('os')", "\0", "é", "1 +" * 999)
 SIZES = st.sampled_from((-1, 0, 1, 2, 3, 5, 784, 2**31, 2**40, 2**63, 10**30)) | st.integers(0, 7)
-DESCRIPTIONS = st.sampled_from(DTYPES).map(repr) | st.sampled_from(
-    (
-        "[('a', '<f4')]",
-        "[('a', '|O')]",
-        "('<f4', (2**31,))",
-        "('<f4', (2, 3))",
-        "None",
-        "[[[[[]]]]]",
-        "{'a': 1}",
-        "-" * 900 + "1",
-    )
-)
 
 
 @st.composite
 def npy_files(draw) -> bytes:
     """.npy files whose header may tell anything."""
-    data = draw(st.binary(max_size=64) | st.just(bytes(24)))
-    if draw(st.booleans()):
-        shape = tuple(draw(st.lists(SIZES, max_size=4)))
-        order = draw(st.sampled_from(("False", "True", "0", "None")))
-        header = f"{{'descr': {draw(DESCRIPTIONS)}, 'fortran_order': {order}, 'shape': {shape!r}, }}"
-    else:
-        header = draw(
-            st.sampled_from(("", "{}", "[" * 5000, "(" * 80 + ")" * 80, "__import__('os')", "\0", "é", "1 +" * 999))
-        )
-    encoded = header.encode("utf-8")
+    shape = tuple(draw(st.lists(SIZES, max_size=4)))
+    described = draw(st.sampled_from(DTYPES).map(repr) | st.sampled_from(RECORDS))
+    order = draw(st.sampled_from(("False", "True", "0", "None")))
+    right = f"{{'descr': {described}, 'fortran_order': {order}, 'shape': {shape!r}, }}"
+    header = draw(st.just(right) | st.sampled_from(HEADERS)).encode()
     version = draw(st.sampled_from(((1, 0), (2, 0), (3, 0), (9, 9))))
-    length = draw(st.sampled_from((len(encoded), len(encoded) + 7, 0, 2**16 - 1)))
-    return b"\x93NUMPY" + bytes(version) + struct.pack("<H" if version == (1, 0) else "<I", length) + encoded + data
+    length = draw(st.sampled_from((len(header), len(header) + 7, 0, 2**16 - 1)))
+    packed = struct.pack("<H" if version == (1, 0) else "<I", length)
+    return b"\x93NUMPY" + bytes(version) + packed + header + draw(st.binary(max_size=64) | st.just(bytes(24)))
 
 
 @st.composite
 def small_arrays(draw) -> np.ndarray:
     """Arrays of many types and shapes, few of which are what is asked for."""
     kinds = ("float32", "float64", "int64", "uint8", "bool", "uint64", "complex64", "float16", "U5", "S3", "M8[s]")
-    dtype = np.dtype(draw(st.sampled_from(kinds)))
     shape = tuple(draw(st.lists(st.integers(0, 5), max_size=4)))
-    fill = draw(st.sampled_from((0, 1, 2, 255)))
-    array = np.full(shape, fill).astype(dtype)
-    if array.size and dtype.kind == "f":
+    array = np.full(shape, draw(st.sampled_from((0, 1, 2, 255)))).astype(draw(st.sampled_from(kinds)))
+    if array.size and array.dtype.kind == "f":
         with np.errstate(over="ignore"):
             array.flat[0] = draw(st.sampled_from((0.0, 1.0, np.nan, np.inf, -np.inf, 1e300)))
     return array
@@ -148,15 +98,9 @@ def npz_files(draw, arrays: dict[str, np.ndarray]) -> bytes:
     members = {name: npy_of(array) for name, array in arrays.items()}
     for _ in range(draw(st.integers(0, 3))):
         name = draw(st.sampled_from((*sorted(arrays), "other", "\n")))
-        kind = draw(st.sampled_from(("drop", "header", "array", "bytes")))
-        if kind == "drop":
-            members.pop(name, None)
-        elif kind == "header":
-            members[name] = draw(npy_files())
-        elif kind == "array":
-            members[name] = npy_of(draw(small_arrays()))
-        else:
-            members[name] = draw(mutated(members.get(name, b"text")))
+        dropped = members.pop(name, b"text")
+        if draw(st.booleans()):
+            members[name] = draw(npy_files() | small_arrays().map(npy_of) | mutated(dropped))
     buffer = io.BytesIO()
     packing = draw(st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2)))
     with zipfile.ZipFile(buffer, "w", packing) as archive:
@@ -168,79 +112,42 @@ def npz_files(draw, arrays: dict[str, np.ndarray]) -> bytes:
 
 # Plain data.
 
-SCALARS = st.sampled_from(
-    (None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**32, 2**62, 2**63, 10**30, 0.0, -0.5, 1e-320, 1e308, 10.0**300)
-) | st.sampled_from(
-    (
-        float("nan"),
-        float("inf"),
-        "",
-        " ",
-        "cd",
-        "a",
-        "fig1.a",
-        "../..",
-        str(DEVICE),
-        "\0",
-        "a\nb",
-        "\x1b[31m",
-        "é",
-        "x" * 3000,
-    )
-)
+INTEGERS = (0, 1, -1, 2, 3, 7, 2**31, 2**32, 2**62, 2**63, 10**30)
+FLOATS = (0.0, -0.5, 1e-320, 1e308, 10.0**300, float("nan"), float("inf"))
+NAMES = ("", " ", "cd", "a", "fig1.a", "../..", str(DEVICE), "\0", "a\nb", "\x1b[31m", "é", "x" * 3000)
+SCALARS = st.sampled_from((None, True, False, *INTEGERS, *FLOATS, *NAMES))
+KEYS = st.sampled_from(("new", "", "a", "k", "kind", "options", "grid", "name", "é", "a\nb", "x" * 300))
 VALUES = st.recursive(
-    SCALARS,
-    lambda part: (
-        st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(("a", "name", "k", "kind", "")), part, max_size=3)
-    ),
-    max_leaves=5,
+    SCALARS, lambda part: st.lists(part, max_size=3) | st.dictionaries(KEYS, part, max_size=3), max_leaves=5
 )
 
 
-def places(values, here=()) -> list[tuple]:
-    """Return the places of all values below a mapping or a list."""
-    found = []
-    parts = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
-    for key, part in parts:
-        found += [(*here, key), *places(part, (*here, key))]
-    return found
+def places(values) -> list[tuple]:
+    """Return (holder, key) of all values below a mapping or a list."""
+    pairs = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    return [place for key, part in pairs for place in ((values, key), *places(part))]
 
 
 @st.composite
 def edited(draw, values):
-    """Plain data near ``values``: parts dropped, replaced, swapped, renamed, or added."""
+    """Plain data near ``values``: parts dropped, replaced, copied, wrapped, or added."""
     values = copy.deepcopy(values)
     for _ in range(draw(st.integers(1, 3))):
-        all_places = places(values)
-        if not all_places:
+        if not places(values):
             break
-        *above, last = draw(st.sampled_from(all_places))
-        holder = values
-        for key in above:
-            holder = holder[key]
+        (holder, key), (other, other_key) = (draw(st.sampled_from(places(values))) for _ in range(2))
         kind = draw(st.sampled_from(("replace", "drop", "copy", "add", "wrap")))
-        if kind == "replace":
-            holder[last] = draw(VALUES)
-        elif kind == "drop":
-            del holder[last]
-        elif kind == "copy":
-            other = values
-            for key in draw(st.sampled_from(all_places)):
-                other = other[key] if isinstance(other, dict | list) and _has(other, key) else other
-            holder[last] = copy.deepcopy(other)
-        elif kind == "wrap":
-            holder[last] = draw(st.sampled_from(([holder[last]], {"a": holder[last]}, [holder[last]] * 2)))
-        elif isinstance(holder, dict):
-            holder[draw(st.sampled_from(("new", "", "k", "options", "grid", "name", "é", "a\nb", "x" * 300)))] = draw(
-                VALUES
-            )
-        else:
+        if kind == "drop":
+            del holder[key]
+        elif kind == "add" and isinstance(holder, list):
             holder.append(draw(VALUES))
+        elif kind == "add":
+            holder[draw(KEYS)] = draw(VALUES)
+        else:
+            wrapped = [[holder[key]], {"a": holder[key]}, [holder[key]] * 2]
+            copied = copy.deepcopy(other[other_key])
+            holder[key] = draw({"replace": VALUES, "copy": st.just(copied), "wrap": st.sampled_from(wrapped)}[kind])
     return values
-
-
-def _has(holder, key) -> bool:
-    return key in holder if isinstance(holder, dict) else isinstance(key, int) and key < len(holder)
 
 
 FRAGMENTS = (
@@ -254,22 +161,14 @@ FRAGMENTS = (
 
 @st.composite
 def mutated_text(draw, text: str) -> bytes:
-    """Texts near ``text``, as bytes: fragments put in, lines moved, doubled, indented; or bytes changed."""
-    lines = text.splitlines(keepends=True)
+    """Texts near ``text``, as bytes: fragments put in, lines dropped, doubled, moved, indented; or bytes changed."""
+    lines = text.splitlines(keepends=True) or [""]
+    if draw(st.integers(0, 3)) == 0:
+        return draw(mutated(text.encode()))
     for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.sampled_from(("fragment", "fragment", "line", "double", "move", "indent", "bytes")))
-        at = draw(st.integers(0, max(len(lines) - 1, 0)))
-        if not lines or kind == "bytes":
-            return draw(mutated("".join(lines).encode()))
-        if kind == "fragment":
-            column = draw(st.integers(0, len(lines[at])))
-            lines[at] = lines[at][:column] + draw(st.sampled_from(FRAGMENTS)) + lines[at][column:]
-        elif kind == "line":
-            del lines[at]
-        elif kind == "double":
-            lines.insert(at, lines[at])
-        elif kind == "move":
-            lines.insert(draw(st.integers(0, len(lines) - 1)), lines.pop(at))
-        else:
-            lines[at] = draw(st.sampled_from((" ", "  ", "\t"))) + lines[at]
+        at, to = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+        column = draw(st.integers(0, len(lines[at])))
+        fragment = lines[at][:column] + draw(st.sampled_from(FRAGMENTS)) + lines[at][column:]
+        indented = draw(st.sampled_from((" ", "  ", "\t"))) + lines[at]
+        lines[at : at + 1] = draw(st.sampled_from(([fragment], [], [lines[at]] * 2, [indented], [lines[to]]))) or [""]
     return "".join(lines).encode("utf-8", "surrogatepass")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz_record import is_plain_matrix, read_or_refused
 from hypothesis import given
 from mutations import mutated, npy_files, npy_of, npz_files, small_arrays
+from properties import is_plain_matrix, read_or_refused
 
 from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
@@ -37,118 +37,91 @@ MODEL = {
 }
 
 
-def held(path) -> dict:
-    """Return the arrays of an archive that is right."""
-    with np.load(path) as archive:
-        return dict(archive)
+CHECKPOINT = {"parameters": {"W": NUMBERS[0]}, "visible": ROWS, "iteration": 5, "seconds": {"training": 0.5}}
 
 
-def as_base(folder, name, save) -> dict:
-    save(folder / name)
-    return held(folder / name)
-
-
-@pytest.fixture(scope="module")
-def data_set(folder):
+@pytest.fixture(scope="module", autouse=True)
+def right(folder):
+    """Return the arrays of a data set and of a checkpoint that are right."""
     made = datasets.build(
         "made", "Made", train=ROWS, test=ROWS, source="", preprocessing="", options={}, arrays={"a": ROWS}
     )
-    return as_base(folder, "right.npz", lambda path: datasets.save(made, path))
+    datasets.save(made, folder / "data set.npz")
+    save_checkpoint(folder / "checkpoint.npz", CHECKPOINT, "mine")
+    return {name: dict(np.load(folder / f"{name}.npz")) for name in ("data set", "checkpoint")}
 
 
-@pytest.fixture(scope="module")
-def checkpoint(folder):
-    state = {"parameters": {"W": NUMBERS[0]}, "visible": ROWS, "iteration": 5, "seconds": {"training": 0.5}}
-    return as_base(folder, "right.npz", lambda path: save_checkpoint(path, state, "mine"))
+def user_file(path):
+    return datasets.load("user_file", path=str(path)).train
 
 
-@given(npy_files() | mutated(npy_of(ROWS)) | small_arrays().map(npy_of))
-def test_npy_files(content):
-    found = read_or_refused("npy", lambda: npy_array(content), errors=UnreadableError)
-    assert found is None or found.dtype.kind in "buifU"
+def all_finite(arrays):
+    return all(np.isfinite(array).all() for array in arrays)
 
 
-@given(npy_files() | mutated(npy_of(ROWS)) | small_arrays().map(npy_of))
-def test_a_matrix_of_the_users_own(folder, content):
-    (folder / "own.npy").write_bytes(content)
-    path = str(folder / "own.npy")
-    found = read_or_refused("user's npy", lambda: datasets.load("user_file", path=path))
-    assert found is None or is_plain_matrix(found.train)
+npy = npy_files() | mutated(npy_of(ROWS)) | small_arrays().map(npy_of)
+GREY = np.zeros((2, 784), np.uint8)
+# For every reader: the name of its file, inputs, or the name of arrays that are right, and what holds for its output.
+READERS = {
+    "npy": ("", npy, lambda path: npy_array(path.read_bytes()), lambda array: array.dtype.kind in "buifU"),
+    "a user's matrix": ("own.npy", npy, user_file, is_plain_matrix),
+    "a user's archive": ("own.npz", npz_files({"train": ROWS, "test": ROWS}), user_file, is_plain_matrix),
+    "model": (
+        "model.npz",
+        npz_files(MODEL),
+        lambda path: results.read_model(path.parent),
+        lambda model: all_finite([model["W"]]),
+    ),
+    "RBM.load": ("mine", npz_files(MODEL), RBM.load, lambda rbm: all_finite(rbm.parameters)),
+    "snapshots": (
+        "model.npz",
+        npz_files(MODEL),
+        lambda path: results.read_snapshots(path.parent),
+        lambda arrays: arrays["snapshot_W"].shape[:3] == arrays["snapshot_b"].shape,
+    ),
+    "ground truth": (
+        "ground_truth.npz",
+        npz_files({"mean": NUMBERS[0, 0], "blocks": NUMBERS[0]}),
+        lambda path: results.read_arrays(path, ("mean", "blocks")),
+        lambda arrays: arrays.keys() >= {"mean", "blocks"},
+    ),
+    "data set": ("data.npz", "data set", datasets.read, lambda made: is_plain_matrix(made.train)),
+    "checkpoint": (
+        "run.npz",
+        "checkpoint",
+        lambda path: load_checkpoint(path, "mine"),
+        lambda state: state["iteration"] == 5,
+    ),
+    "grey images": (
+        "made.npz",
+        npz_files({"train": GREY, "test": GREY}),
+        lambda path: grey_npz(File("made", "made.npz", ()), path.read_bytes(), path.name),
+        lambda parts: all(part.shape[1] == 784 for part in parts.values()),
+    ),
+}
 
 
-@given(npz_files({"train": ROWS, "test": ROWS}))
-def test_an_archive_of_the_users_own(folder, content):
-    (folder / "own.npz").write_bytes(content)
-    path = str(folder / "own.npz")
-    found = read_or_refused("user's npz", lambda: datasets.load("user_file", path=path))
-    assert found is None or is_plain_matrix(found.train)
+@pytest.mark.parametrize("reader", READERS)
+def test_it_is_read_or_refused(folder, right, reader):
+    name, inputs, read, holds_for = READERS[reader]
+    path = folder / (name or "npy")
+
+    @given(npz_files(right[inputs]) if isinstance(inputs, str) else inputs)
+    def holds(content):
+        path.write_bytes(content)
+        output = read_or_refused(lambda: read(path), name, errors=RbmbenchError if name else UnreadableError)
+        assert output is None or holds_for(output)
+
+    holds()
 
 
-@given(npz_files(MODEL))
-def test_models(folder, content):
-    (folder / "model.npz").write_bytes(content)
-    found = read_or_refused("model.npz", lambda: results.read_model(folder), "model.npz")
-    assert found is None or np.isfinite(found["W"]).all()
-
-
-@given(npz_files(MODEL))
-def test_models_of_any_file(folder, content):
-    (folder / "mine").write_bytes(content)
-    found = read_or_refused("RBM.load", lambda: RBM.load(folder / "mine"), "mine")
-    assert found is None or all(np.isfinite(part).all() for part in found.parameters)
-
-
-@given(npz_files(MODEL))
-def test_snapshots(folder, content):
-    (folder / "model.npz").write_bytes(content)
-    found = read_or_refused("snapshots", lambda: results.read_snapshots(folder), "model.npz")
-    assert found is None or found["snapshot_W"].shape[:3] == found["snapshot_b"].shape
-
-
-@given(npz_files({"mean": NUMBERS[0, 0], "blocks": NUMBERS[0]}))
-def test_ground_truths_and_samples_shown(folder, content):
-    path = folder / "ground_truth.npz"
-    path.write_bytes(content)
-    read_or_refused("ground_truth.npz, shown.npz", lambda: results.read_arrays(path, ("mean", "blocks")), path.name)
-
-
-# A fixture cannot be a part of a strategy, so what is drawn is how to make one.
-
-
-@given(data=npz_files({"train": ROWS, "validation": ROWS[:0], "test": ROWS, "provenance": np.array("{}"), "a": ROWS}))
+@given(npz_files({"train": ROWS, "validation": ROWS[:0], "test": ROWS, "provenance": np.array("{}"), "a": ROWS}))
 def test_data_sets_without_their_provenance(folder, data):
     (folder / "data.npz").write_bytes(data)
-    assert read_or_refused("data set", lambda: datasets.read(folder / "data.npz"), "data.npz") is None
+    assert read_or_refused(lambda: datasets.read(folder / "data.npz"), "data.npz") is None
 
 
-def test_data_sets(folder, data_set):
-    @given(npz_files(data_set))
-    def holds(content):
-        (folder / "data.npz").write_bytes(content)
-        found = read_or_refused("data set", lambda: datasets.read(folder / "data.npz"), "data.npz")
-        assert found is None or is_plain_matrix(found.train)
-
-    holds()
-
-
-def test_checkpoints(folder, checkpoint):
-    @given(npz_files(checkpoint))
-    def holds(content):
-        (folder / "run.npz").write_bytes(content)
-        found = read_or_refused("checkpoint", lambda: load_checkpoint(folder / "run.npz", "mine"), "run.npz")
-        assert found is None or found["iteration"] == 5
-
-    holds()
-
-
-@given(npz_files({"train": np.zeros((2, 784), np.uint8), "test": np.zeros((2, 784), np.uint8)}))
-def test_grey_images(content):
-    file = File("made", "made.npz", ())
-    found = read_or_refused("grey npz", lambda: grey_npz(file, content, "made.npz"), "made.npz")
-    assert found is None or all(part.shape[1] == 784 for part in found.values())
-
-
-def test_what_is_right_is_read(folder, data_set, checkpoint):
+def test_arrays_are_read_unchanged(folder):
     assert np.array_equal(npy_array(npy_of(ROWS)), ROWS)
     assert np.array_equal(npy_array(npy_of(np.asfortranarray(ROWS))), ROWS)
     buffer = BytesIO()

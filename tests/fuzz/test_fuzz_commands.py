@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from fuzz_record import THOROUGH, read_or_refused, writes_only_below
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import DEVICE, edited, mutated, mutated_text, npz_files
 from PIL import Image
+from properties import THOROUGH, read_or_refused, writes_only_below
 from reporting_results import DIFFERENCE, falling, figure, rising
 
 import rbmbench
-from rbmbench import cli
+from rbmbench import cli, datasets
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli import doctor, fitting
 from rbmbench.io import results as files
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("bounded_memory")
 few = settings(max_examples=max(settings.default.max_examples // 8, 1))
 
 
-def called(kind: str, *parts) -> None:
+def called(*parts) -> None:
     """Call a command; it must end well, or with one line."""
 
     def call():
@@ -56,7 +56,7 @@ def called(kind: str, *parts) -> None:
             assert not any("Traceback" in other or "Error" in other for other in others)
             raise RbmbenchError(line)
 
-    read_or_refused(kind, call)
+    read_or_refused(call)
 
 
 STAGE = {"until": 3, "estimator": {"name": "cd", "options": {"k": 1}}, "update": {"name": "sgd"}, "rate": 0.1}
@@ -72,8 +72,6 @@ SAMPLING = {"samplers": {"gibbs": {"name": "gibbs", "grid": {"k": [1, 2]}}}, "sa
 @pytest.fixture(scope="module")
 def data(folder):
     """Return a data set of rows that the models of `model` are of."""
-    from rbmbench import datasets
-
     rows = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0]])
     made = datasets.build("made", "M", train=rows, validation=rows, test=rows, source="", preprocessing="", options={})
     datasets.save(made, folder / "data.npz")
@@ -113,81 +111,67 @@ def at_once(loop, _):
     loop.iteration = loop.settings.iterations
 
 
-def test_train(folder, data, monkeypatch):
-    monkeypatch.setattr(trainer.Loop, "run", at_once)
-    monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
+def arguments(settings, data, model, out):
+    return [*map(str, ("--settings", json.dumps(settings), "--data", data, "--model", model, "--out", out))]
+
+
+def near_run(folder, run):
+    """Inputs (model, curve, meta, ground truth): one is wrong, the others are right."""
+    model, truth, curve = run / "model.npz", folder / "truth" / "ground_truth.npz", run / "curve.parquet"
+    meta = json.loads((run / "meta.json").read_text())
+    right = [st.just(part) for part in (model.read_bytes(), curve.read_bytes(), meta, truth.read_bytes())]
+    wrong = npz_files(arrays_of(model)), mutated(curve.read_bytes()), edited(meta), npz_files(arrays_of(truth))
+    return [st.tuples(*right[:place], wrong[place], *right[place + 1 :]) for place in range(4)]
+
+
+def write_run(changed, parts) -> None:
+    changed.mkdir(exist_ok=True)
+    for name, part in zip(("model.npz", "curve.parquet"), parts[:2], strict=True):
+        (changed / name).write_bytes(part)
+    (changed / "meta.json").write_text(json.dumps(parts[2]))
+
+
+MEASURED = {"evaluate": ANNEALING, "ground_truth": TRUTH, "sample": SAMPLING}
+
+
+@pytest.mark.parametrize("command", [*MEASURED, "estimate"])
+def test_jobs_on_models(folder, data, run, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    changed, needed = folder / "changed-2h-x", folder / "needed"
+    needed.mkdir(exist_ok=True)
+    (needed / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
+    model, _, meta, truth = near_run(folder, run)
 
     @few
-    @given(edited(RUN).map(json.dumps) | mutated_text(json.dumps(RUN)).map(lambda text: text.decode("latin-1")))
-    def holds(values):
-        called(
-            "train --settings", "train", "--settings", values, "--data", data, "--out", folder / "out", "--run-id", "x"
-        )
+    @given(model | meta | truth)
+    def holds(parts):
+        write_run(changed, parts)
+        (needed / "ground_truth.npz").write_bytes(parts[3])
+        common = arguments(MEASURED.get(command, ESTIMATE), data, changed, folder / "out")
+        called("job", command, *common, *(("--needs", needed) if command == "estimate" else ()))
 
     holds()
 
 
-@pytest.mark.parametrize(
-    ("command", "right", "more"),
-    [
-        ("evaluate", ANNEALING, ()),
-        ("ground_truth", TRUTH, ()),
-        ("estimate", ESTIMATE, ("--needs", "truth")),
-        ("sample", SAMPLING, ()),
-    ],
-)
-def test_models_and_metas(folder, data, run, monkeypatch, command, right, more):
-    monkeypatch.chdir(folder)
-    model, meta = arrays_of(run / "model.npz"), json.loads((run / "meta.json").read_text())
-    truth = arrays_of(folder / "truth" / "ground_truth.npz")
-    changed = folder / "changed-2h-x"
-    changed.mkdir(exist_ok=True)
-    (changed / "curve.parquet").write_bytes((run / "curve.parquet").read_bytes())
-    whole = npz_files(model), edited(meta), npz_files(truth)
-    right_ones = [st.just((run / "model.npz").read_bytes()), st.just(meta)]
-    right_ones.append(st.just((folder / "truth" / "ground_truth.npz").read_bytes()))
-    # One of the three is wrong, the others are right.
-    inputs = st.tuples(whole[0], *right_ones[1:]) | st.tuples(right_ones[0], whole[1], right_ones[2])
-    inputs |= st.tuples(*right_ones[:2], whole[2])
-
-    @few
-    @given(inputs)
-    def holds(parts):
-        (changed / "model.npz").write_bytes(parts[0])
-        (changed / "meta.json").write_text(json.dumps(parts[1]))
-        (folder / "truth" / "ground_truth.npz").write_bytes(parts[2])
-        common = ("--settings", json.dumps(right), "--data", data, "--model", changed, "--out", folder / "out")
-        called(f"{command}, files", "job", command, *common, *more)
-
-    try:
-        holds()
-    finally:
-        files.write_arrays(folder / "truth" / "ground_truth.npz", truth)
-
-
 def test_runs_are_loaded_and_told(folder, run):
     """Whatever the files of a run say, it is refused in one line, or shown as text."""
-    model, meta = arrays_of(run / "model.npz"), json.loads((run / "meta.json").read_text())
-    curve, changed = (run / "curve.parquet").read_bytes(), folder / "loaded"
-    (changed / "evaluation").mkdir(parents=True, exist_ok=True)
-    (changed / "evaluation" / "curve.parquet").write_bytes(curve)
-    (changed / "evaluation" / "meta.json").write_text(json.dumps(meta))
-    right = st.just((run / "model.npz").read_bytes()), st.just(curve), st.just(meta)
-    inputs = st.tuples(npz_files(model), *right[1:]) | st.tuples(right[0], mutated(curve), right[2])
+    changed = folder / "loaded"
+    (changed / "evaluation").mkdir(parents=True)
+    for name in ("curve.parquet", "meta.json"):
+        shutil.copy(run / name, changed / "evaluation")
+    model, curve, meta, _ = near_run(folder, run)
 
-    @given(inputs | st.tuples(*right[:2], edited(meta)))
+    @given(model | curve | meta)
     def holds(parts):
-        (changed / "model.npz").write_bytes(parts[0])
-        (changed / "curve.parquet").write_bytes(parts[1])
-        (changed / "meta.json").write_text(json.dumps(parts[2]))
+        write_run(changed, parts)
 
         def load():
-            found = rbmbench.load_run(changed)
-            assert "\n" not in repr(found)
-            assert found._repr_html_().count("<") == 2 + 6 * len(found.summary())
-            assert found.image_shape in (None, (1, 3), (3, 1))
+            loaded = rbmbench.load_run(changed)
+            assert "\n" not in repr(loaded)
+            assert loaded._repr_html_().count("<") == 2 + 6 * len(loaded.summary())
+            assert loaded.image_shape in (None, (1, 3), (3, 1))
 
-        read_or_refused("load_run", load, "loaded")
+        read_or_refused(load, "loaded")
 
     holds()
 
@@ -209,15 +193,11 @@ def results(tmp_path_factory):
     return scale, spec
 
 
-def metas_of(spec):
-    return [f"{run['folder']}/meta.json" for panel in spec["panels"] for run in panel["runs"]]
-
-
 @pytest.mark.slow
 def test_reports(results, monkeypatch):
     monkeypatch.setattr(notebooks, "run_notebook", lambda *_: None)
     scale, spec = results
-    file, first = scale / "specs" / "popcd_fig1.json", metas_of(spec)[0]
+    file, first = scale / "specs" / "popcd_fig1.json", f"{spec['panels'][0]['runs'][0]['folder']}/meta.json"
     meta = json.load(open(first))  # noqa: SIM115
     meta["settings"] |= RUN
     keep = ("keep", "--scale", "tiny", "--folder", scale, "--figures", "popcd_fig1", "--out", scale / "kept")
@@ -244,7 +224,7 @@ def test_reports(results, monkeypatch):
             json.dump(parts[1], written)
         for place in (scale / "claims.json", scale / "kept" / "claims.json"):
             place.write_text(parts[2], encoding="latin-1")
-        called(f"{name}, files", *commands[name])
+        called(*commands[name])
 
     holds()
 
@@ -294,55 +274,38 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
         yield
 
 
-def near(values):
-    """Bytes of YAML near plain values, changed as values or as text."""
-    text = yaml.safe_dump(values, sort_keys=False, width=1000)
-    return edited(values).map(lambda found: yaml.safe_dump(found, sort_keys=False).encode()) | mutated_text(text)
-
-
-def paper_near(repository, part: str):
-    """A paper's key and its file of a part of the configuration, mutated."""
-    known = {key: yaml.safe_load((repository / "config" / part / f"{key}.yaml").read_text()) for key in KEYS}
-    return st.sampled_from(KEYS).flatmap(lambda key: st.tuples(st.just(key), near(known[key])))
-
-
-def checked_and_forecast(kind: str, key: str) -> None:
-    """Check the configuration of one paper, and forecast what it takes."""
-    Path("config/tiny.yaml").write_text(f"scale: tiny\npapers: [{key}]\n")
-    called(f"{kind}, checked", "config", "check", "config/config.yaml", "config/tiny.yaml")
-    called(f"{kind}, forecast", "forecast", "--configfile", "config/tiny.yaml", "--results", "empty")
-
-
-@pytest.mark.parametrize("part", ["papers", "claims"])
-def test_whole_files(repository, at_work, part):
-    @many
-    @given(paper_near(repository, part))
-    def holds(drawn):
-        key, content = drawn
-        file = Path("config", part, f"{key}.yaml")
-        file.write_bytes(content)
-        try:
-            checked_and_forecast(f"whole {part}", key)
-        finally:
-            shutil.copyfile(repository / file, file)
-
-    holds()
-
-
-def test_whole_overlays(repository, at_work):
-    overlays = {}
+def test_whole_files_of_the_configuration(repository, at_work):
+    """A paper, its claims or its overlay, changed as values or as text, is checked and forecast."""
+    known = {Path("config", part, f"{key}.yaml") for part in ("papers", "claims") for key in KEYS}
+    right = {file: yaml.safe_load((repository / file).read_text()) for file in known}
     for scale in ("desktop", "smoke"):
-        of_scale = yaml.safe_load((repository / "config" / f"{scale}.yaml").read_text())["overrides"]
-        overlays |= {
-            (scale, key): {"scale": scale, "papers": [key], "overrides": {key: of_scale[key]}} for key in of_scale
-        }
+        overrides = yaml.safe_load((repository / "config" / f"{scale}.yaml").read_text())["overrides"]
+        for key, changes in overrides.items():
+            right[Path("config", f"{scale}_{key}.yaml")] = {
+                "scale": scale,
+                "papers": [key],
+                "overrides": {key: changes},
+            }
+
+    def near(file):
+        text = yaml.safe_dump(right[file], sort_keys=False, width=1000)
+        as_values = edited(right[file]).map(lambda values: yaml.safe_dump(values, sort_keys=False).encode())
+        return st.tuples(st.just(file), as_values | mutated_text(text))
 
     @many
-    @given(st.sampled_from(sorted(overlays)).flatmap(lambda key: near(overlays[key])))
-    def holds(content):
-        Path("config/over.yaml").write_bytes(content)
-        called("whole overlays, checked", "config", "check", "config/config.yaml", "config/over.yaml")
-        called("whole overlays, forecast", "forecast", "--configfile", "config/over.yaml", "--results", "empty")
+    @given(st.sampled_from(sorted(right)).flatmap(near))
+    def holds(drawn):
+        file, content = drawn
+        file.write_bytes(content)
+        overlay = Path("config/tiny.yaml") if file in known else file
+        if file in known:
+            overlay.write_text(f"scale: tiny\npapers: [{file.stem}]\n")
+        try:
+            called("config", "check", "config/config.yaml", overlay)
+            called("forecast", "--configfile", overlay, "--results", "empty")
+        finally:
+            if file in known:
+                shutil.copyfile(repository / file, file)
 
     holds()
 
@@ -429,28 +392,23 @@ def mutated_line(draw, lines):
 
 def test_whole_command_lines(data, run, results, at_work):
     lines = right_lines(data, run, results)
-    commands = {line[0] for line in lines}
     for line in lines:
         assert cli.main(line) == 0
 
     @many
     @given(mutated_line(lines))
     def holds(line):
-        called(f"whole command lines, {line[0] if line and line[0] in commands else 'unknown'}", *line)
+        called(*line)
 
     holds()
 
 
-@pytest.mark.parametrize("command", ["evaluate", "ground_truth", "sample"])
+@pytest.mark.parametrize("command", MEASURED)
 def test_models_of_other_data_are_refused(folder, run, capsys, command):
-    from rbmbench import datasets
-
     rows = np.eye(5, dtype=np.uint8)
     other = datasets.build("other", "O", train=rows, test=rows, source="", preprocessing="", options={})
     datasets.save(other, folder / "other.npz")
-    right = {"evaluate": ANNEALING, "ground_truth": TRUTH, "sample": SAMPLING}[command]
-    common = ("--settings", json.dumps(right), "--data", folder / "other.npz", "--model", run, "--out", folder / "out")
-    assert cli.main(["job", command, *map(str, common)]) == 2
+    assert cli.main(["job", command, *arguments(MEASURED[command], folder / "other.npz", run, folder / "out")]) == 2
     assert "got 3" in capsys.readouterr().err
 
 
@@ -459,6 +417,6 @@ def test_ground_truths_of_other_models_are_refused(folder, data, run, tmp_path, 
     right = arrays_of(folder / "truth" / "ground_truth.npz")
     files.write_arrays(tmp_path / "ground_truth.npz", right | wrong)
     (tmp_path / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
-    common = ("--settings", json.dumps(ESTIMATE), "--data", data, "--model", run, "--out", tmp_path / "out")
-    assert cli.main(["job", "estimate", *map(str, common), "--needs", str(tmp_path)]) == 2
+    common = arguments(ESTIMATE, data, run, tmp_path / "out")
+    assert cli.main(["job", "estimate", *common, "--needs", str(tmp_path)]) == 2
     assert "must be floating point, (..., 2, 11) as the models" in capsys.readouterr().err

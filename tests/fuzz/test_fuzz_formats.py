@@ -8,11 +8,12 @@ import struct
 from io import BytesIO
 
 import numpy as np
+import pytest
 import scipy.io
-from fuzz_record import is_plain_matrix, read_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations import mutated, mutated_text
+from properties import is_plain_matrix, read_or_refused
 
 from rbmbench import datasets
 from rbmbench.datasets import _formats, we8there
@@ -33,8 +34,9 @@ def zipped_and_mutated(content: bytes):
     return mutated(content).map(gzip.compress) | mutated(gzip.compress(content))
 
 
-def refused_or(kind, reader, content, file=None):
-    return read_or_refused(kind, lambda: reader(file or declared(), content, WHERE), WHERE)
+def text_or_zip(text: str):
+    """What is wrong in a zipped text, and what is wrong with its zip."""
+    return mutated_text(text).map(gzip.compress) | zipped_and_mutated(text.encode())
 
 
 IDX = struct.pack(">4B3I", 0, 0, 8, 3, 5, 3, 2) + bytes(range(30))
@@ -44,19 +46,7 @@ idx_headers = st.tuples(st.sampled_from((8, 9, 13)), st.sampled_from((1, 3, 255)
 )
 
 
-@given(zipped_and_mutated(IDX) | idx_headers.map(gzip.compress))
-def test_idx_images(content):
-    found = refused_or("idx", _formats.idx_images, content)
-    assert found is None or (found.dtype == np.uint8 and found.ndim == 3)
-
-
 LETTER_LINES = "".join("\t".join(map(str, [n, "q", -1, 3, 1, 4, *row])) + "\t\n" for n, row in enumerate(LETTERS))
-
-
-@given(mutated_text(LETTER_LINES).map(gzip.compress) | zipped_and_mutated(LETTER_LINES.encode()))
-def test_letters_as_text(content):
-    found = refused_or("letter.data.gz", _formats.taskar_text, content)
-    assert found is None or (is_plain_matrix(found) and found.shape[1] == 128)
 
 
 GREY_LINES = "".join(
@@ -64,36 +54,10 @@ GREY_LINES = "".join(
 )
 
 
-@given(mutated_text(GREY_LINES).map(gzip.compress) | zipped_and_mutated(GREY_LINES.encode()))
-def test_grey_text(content):
-    found = refused_or("zip.train.gz", _formats.labelled_grey_text, content)
-    assert found is None or (found.shape[1] == 256 and np.abs(found).max(initial=0) <= 1)
-
-
 BITS = "".join(",".join(map(str, row)) + "\n" for row in LETTERS[:, :11])
 
 
-@given(mutated_text(BITS))
-def test_bits_with_commas(content):
-    found = refused_or("moviereview.data", _formats.bits_with_commas, content)
-    assert found is None or is_plain_matrix(found)
-
-
-@given(mutated_text(BITS))
-def test_a_csv_of_the_users_own(folder, content):
-    (folder / "own.csv").write_bytes(content)
-    found = read_or_refused("user's csv", lambda: datasets.load("user_file", path=str(folder / "own.csv")))
-    assert found is None or is_plain_matrix(found.train)
-
-
 AMAT = "".join(" ".join(map(str, row)) + "\n" for row in RANDOM.integers(0, 2, (2, 784)))
-
-
-@given(mutated_text(AMAT), st.booleans())
-def test_amat(content, is_zipped):
-    file = declared("made.amat.gz" if is_zipped else "made.amat")
-    found = refused_or("amat", _formats.amat, gzip.compress(content) if is_zipped else content, file)
-    assert found is None or is_plain_matrix(found)
 
 
 def mat(do_compression=False, **parts) -> bytes:
@@ -129,29 +93,6 @@ mats = st.sampled_from(
 )
 
 
-@given(mats)
-def test_letters_in_a_matlab_file(content):
-    found = refused_or("ocr_taskar.mat", _formats.taskar_mat, content)
-    assert found is None or (is_plain_matrix(found) and found.shape[1] == 128)
-
-
-@given(mats)
-def test_grey_images_in_a_matlab_file(content):
-    found = refused_or("chardata.mat", _formats.chardata_mat, content)
-    assert found is None or all(part.shape[1] == 784 for part in found.values())
-
-
-@given(mats.flatmap(lambda content: st.tuples(st.just(content), mutated(content))))
-def test_a_changed_matlab_file_is_refused_by_its_checksum(folder, contents):
-    """SciPy reads no changed bytes: some of them end the process."""
-    right, changed = contents
-    file = File("made", "made.mat", (), at_most_bytes=10**6, sha256=hashlib.sha256(right).hexdigest())
-    (folder / file.name).write_bytes(changed)
-    sources = Sources(str(folder), folder)
-    found = read_or_refused("mat", lambda: fetch([file], sources, lambda _file, content, _where: content), file.name)
-    assert found is None or found.value == right
-
-
 def symbol(text: str) -> bytes:
     return struct.pack(">iii", 1, 9, len(text)) + text.encode()
 
@@ -174,19 +115,64 @@ items = st.lists(st.sampled_from(FLAGS), max_size=400).map(
 )
 
 
-@given((items | mutated(RDATA)).map(lzma.compress) | mutated(lzma.compress(RDATA)))
-def test_r_data(content):
-    refused_or("rda", r_objects, content)
+def is_grey(rows, columns=256) -> bool:
+    return rows.shape[1] == columns and np.abs(rows).max(initial=0) <= 1
 
 
-@given(mutated(RDATA).map(lzma.compress))
-def test_reviews(content):
-    found = refused_or("we8there.rda", we8there._present, content)
-    assert found is None or is_plain_matrix(found)
+def are_letters(rows) -> bool:
+    return is_plain_matrix(rows) and rows.shape[1] == 128
+
+
+# For every reader: inputs, and what holds for its output.
+READERS = {
+    _formats.idx_images: (
+        zipped_and_mutated(IDX) | idx_headers.map(gzip.compress),
+        lambda images: images.dtype == np.uint8 and images.ndim == 3,
+    ),
+    _formats.taskar_text: (text_or_zip(LETTER_LINES), are_letters),
+    _formats.labelled_grey_text: (text_or_zip(GREY_LINES), is_grey),
+    _formats.bits_with_commas: (mutated_text(BITS), is_plain_matrix),
+    _formats.amat: (mutated_text(AMAT), is_plain_matrix),
+    _formats.taskar_mat: (mats, are_letters),
+    _formats.chardata_mat: (mats, lambda parts: all(is_grey(part, 784) for part in parts.values())),
+    r_objects: ((items | mutated(RDATA)).map(lzma.compress) | mutated(lzma.compress(RDATA)), lambda _: True),
+    we8there._present: (mutated(RDATA).map(lzma.compress), is_plain_matrix),
+}
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_it_is_read_or_refused(reader):
+    inputs, holds_for = READERS[reader]
+    file = declared("made.amat" if reader is _formats.amat else "made.gz")
+
+    @given(inputs)
+    def holds(content):
+        output = read_or_refused(lambda: reader(file, content, WHERE), WHERE)
+        assert output is None or holds_for(output)
+
+    holds()
+
+
+@given(mutated_text(BITS))
+def test_a_csv_of_the_users_own(folder, content):
+    (folder / "own.csv").write_bytes(content)
+    found = read_or_refused(lambda: datasets.load("user_file", path=str(folder / "own.csv")))
+    assert found is None or is_plain_matrix(found.train)
+
+
+@given(mats.flatmap(lambda content: st.tuples(st.just(content), mutated(content))))
+def test_a_changed_matlab_file_is_refused_by_its_checksum(folder, contents):
+    """SciPy reads no changed bytes: some of them end the process."""
+    right, changed = contents
+    file = File("made", "made.mat", (), at_most_bytes=10**6, sha256=hashlib.sha256(right).hexdigest())
+    (folder / file.name).write_bytes(changed)
+    sources = Sources(str(folder), folder)
+    found = read_or_refused(lambda: fetch([file], sources, lambda _file, content, _where: content), file.name)
+    assert found is None or found.value == right
 
 
 def test_what_is_right_is_read():
-    assert refused_or("idx", _formats.idx_images, gzip.compress(IDX)).shape == (5, 3, 2)
+    assert _formats.idx_images(declared(), gzip.compress(IDX), WHERE).shape == (5, 3, 2)
     assert np.array_equal(_formats.taskar_text(declared(), gzip.compress(LETTER_LINES.encode()), ""), LETTERS)
     assert _formats.labelled_grey_text(declared(), gzip.compress(GREY_LINES.encode()), "").shape == (2, 256)
     found = we8there._present(declared(), lzma.compress(RDATA), "")

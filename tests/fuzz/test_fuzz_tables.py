@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from fuzz_record import read_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations import mutated, mutated_text, parquet_of
+from properties import read_or_refused
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.io import results
@@ -24,19 +24,21 @@ CURVE = pd.DataFrame(
 )
 
 
+OTHER_KINDS = (pa.array([[1], [], None]), pa.array([b"\xff", b"", b"c"]), pa.array([True, False, None]))
+ARRAYS = [
+    [1, 2, 3],
+    [1, None, 3],
+    [0.5, np.inf, np.nan],
+    ["a", None, "c"],
+    ["a" * 5000] * 3,
+    [{"a": 1}] * 3,
+    [None] * 3,
+]
 columns = st.sampled_from(
     [
-        pa.array([1, 2, 3]),
-        pa.array([1, None, 3]),
-        pa.array([0.5, np.inf, np.nan]),
-        pa.array(["a", None, "c"]),
-        pa.array(["a" * 5000] * 3),
-        pa.array([b"\xff", b"", b"c"]),
-        pa.array([[1], [], None]),
-        pa.array([{"a": 1}] * 3),
+        *OTHER_KINDS,
+        *map(pa.array, ARRAYS),
         pa.array(["a", "b", "a"]).dictionary_encode(),
-        pa.array([True, False, None]),
-        pa.array([None] * 3),
         pa.array([2**40] * 3, pa.timestamp("ns")),
         pa.array([1, 2, 3], pa.uint64()),
         pa.array(["a"] * 3, pa.large_string()),
@@ -54,26 +56,19 @@ RIGHT = pa.Table.from_pandas(CURVE)
        | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))))  # fmt: skip
 def test_curves(folder, content):
     (folder / "curve.parquet").write_bytes(content)
-    found = read_or_refused("parquet", lambda: results.read_table(folder, "curve.parquet"), "curve.parquet")
+    found = read_or_refused(lambda: results.read_table(folder, "curve.parquet"), "curve.parquet")
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
 RECORD = {"claim": "popcd_1.a", "paper": "popcd", "standing": "published", "where": "Fig", "text": "text"}
-RECORD |= {
-    "what": "number",
-    "published": 2.0,
-    "measured": 0.5,
-    "low": 0.1,
-    "high": 0.9,
-    "above": 0.0,
-    "below": math.inf,
-}
+RECORD |= {"what": "number", "published": 2.0}
+RECORD |= {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
 
 
 @given(mutated_text(json.dumps({"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]})))
 def test_verdicts(folder, content):
     (folder / "claims.json").write_bytes(content)
-    found = read_or_refused("claims.json", lambda: read_verdicts(folder / "claims.json"), "claims.json")
+    found = read_or_refused(lambda: read_verdicts(folder / "claims.json"), "claims.json")
     if found is not None:
         html.claims_table(found)
 
@@ -81,7 +76,7 @@ def test_verdicts(folder, content):
 @given(mutated_text(",".join(speed.COLUMNS) + "\na,1.5,b,floor,2.5,0.6,1\n"))
 def test_measured_steps(folder, content):
     (folder / "steps.csv").write_bytes(content)
-    read_or_refused("steps.csv", lambda: speed.read_steps(folder / "steps.csv"), "steps.csv")
+    read_or_refused(lambda: speed.read_steps(folder / "steps.csv"), "steps.csv")
 
 
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
@@ -92,9 +87,7 @@ def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
     )
 
 
-@pytest.mark.parametrize(
-    "more", [pa.array([[1], [], None]), pa.array([b"\xff", b"", b"c"]), pa.array([True, False, None])]
-)
+@pytest.mark.parametrize("more", OTHER_KINDS)
 def test_columns_of_other_kinds_are_refused(folder, more):
     (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
     with pytest.raises(RbmbenchError, match="column 'more' must hold"):

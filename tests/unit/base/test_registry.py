@@ -96,9 +96,3 @@ def test_a_part_is_described_by_its_documentation_and_its_options(registry, tmp_
 )
 def test_a_name_of_other_libraries_is_answered_with_that_of_this_one(name, allowed, nearest):
     assert unknown_name("key", name, allowed) == f"unknown key {name!r}{nearest}; allowed: {', '.join(sorted(allowed))}"
-
-
-def test_options_given_are_not_changed(registry):
-    options = {"size": 2}
-    registry.create("apple", options)
-    assert options == {"size": 2}

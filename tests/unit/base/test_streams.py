@@ -3,18 +3,14 @@
 
 import numpy as np
 import pytest
+from backends import BACKENDS, DTYPES
 from core_helpers import expected_uniforms, philox_words
 from scipy.stats import kstest, norm
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Draw, Purpose, Stream
 from rbmbench.kernels import kernels_for
-from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.numpy.random import philox
-from shim import NEEDS_COMPILER, cuda_kernels
-
-BACKENDS = [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)]
-DTYPES = [np.float32, np.float64]
 
 # Random123 1.14, tests/kat_vectors, philox4x32 with 10 rounds: counter, key, answer.
 KNOWN_ANSWERS = [
@@ -37,14 +33,14 @@ def test_published_known_answers(counter, key, answer):
     assert [int(word[0]) for word in found] == words(answer)
 
 
-@pytest.mark.parametrize("kernels", BACKENDS)
+@BACKENDS
 def test_first_known_answer_comes_out_of_a_stream(kernels):
     u = kernels.uniforms(Stream(0, [0], purpose=0).next(), 64, np.float64)[0]
     assert [int(u[position] * 2**32) for position in (0, 16, 32, 48)] == words(KNOWN_ANSWERS[0][2])
 
 
-@pytest.mark.parametrize("kernels", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@BACKENDS
+@DTYPES
 @pytest.mark.parametrize("number", [0, 7, 2**32 - 1, 2**32, 5 * 2**32 + 3, 2**63 + 1])
 def test_every_uniform_is_at_its_documented_place(kernels, dtype, number):
     trials = np.array([0x299F31D0, 3, 2**32 - 1], np.uint32)
@@ -54,8 +50,8 @@ def test_every_uniform_is_at_its_documented_place(kernels, dtype, number):
     np.testing.assert_array_equal(u, expected_uniforms(draw, 211, dtype))
 
 
-@pytest.mark.parametrize("kernels", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@BACKENDS
+@DTYPES
 def test_positions_far_out_and_counts_do_not_matter(kernels, dtype):
     draw = Stream(11, [5, 17]).next()
     far = kernels.uniforms(draw, 70_001, dtype)
@@ -64,7 +60,7 @@ def test_positions_far_out_and_counts_do_not_matter(kernels, dtype):
         np.testing.assert_array_equal(kernels.uniforms(draw, count, dtype), far[:, :count])
 
 
-@pytest.mark.parametrize("kernels", BACKENDS)
+@BACKENDS
 def test_a_trial_alone_has_the_numbers_it_has_among_25(kernels):
     among = kernels.uniforms(Stream(3, np.arange(25), Purpose.DATA, 9).next(), 131)
     for trial in (0, 7, 24):
@@ -108,17 +104,17 @@ def test_neighbouring_draws_are_uncorrelated():
     # Error rate 1e-4 over all pairs (Bonferroni): |r| sqrt(N) is nearly standard normal.
     first, others = neighbours()
     count = 200_003
-    centred = BACKENDS[1].uniforms(Stream(**first).next(), count, np.float64)[0] - 0.5
+    centred = kernels_for(np.empty(0)).uniforms(Stream(**first).next(), count, np.float64)[0] - 0.5
     bound = norm.isf(1e-4 / len(others) / 2) / np.sqrt(count)
     for other in others:
-        theirs = BACKENDS[1].uniforms(Stream(**other).next(), count, np.float64)[0] - 0.5
+        theirs = kernels_for(np.empty(0)).uniforms(Stream(**other).next(), count, np.float64)[0] - 0.5
         assert abs(12 * np.mean(centred * theirs)) < bound, other
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@DTYPES
 def test_uniforms_are_uniform(dtype):
     # Error rate 1e-4 in all: 4 tests of 2.5e-5 each, on 1e6 uniforms.
-    u = BACKENDS[1].uniforms(Stream(77, np.arange(10)).next(), 100_000, dtype).astype(np.float64)
+    u = kernels_for(np.empty(0)).uniforms(Stream(77, np.arange(10)).next(), 100_000, dtype).astype(np.float64)
     assert u.min() >= 0
     assert u.max() < 1
     assert kstest(u.ravel(), "uniform").pvalue > 2.5e-5
@@ -128,9 +124,3 @@ def test_uniforms_are_uniform(dtype):
     for lag in (1, 16):
         r = 12 * np.mean((u[:, lag:] - 0.5) * (u[:, :-lag] - 0.5))
         assert abs(r) * np.sqrt(u.size) < norm.isf(2.5e-5 / 2)
-
-
-def test_float32_uniforms_are_whole_multiples_below_one():
-    u = BACKENDS[1].uniforms(Stream(1, np.arange(64)).next(), 2**17, np.float32)
-    assert u.max() < 1
-    np.testing.assert_array_equal(u * 2**24, np.floor(u * 2**24))

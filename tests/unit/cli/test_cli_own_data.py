@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training on a user's own file with plain options, and the list of what there is to choose from."""
 
-import json
-
 import numpy as np
 import pytest
 from core_helpers import binary_data
@@ -31,16 +29,6 @@ def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
     meta = results.read_meta(tmp_path / "run")
     assert meta["run"] == "run"
     assert (meta["data"]["title"], meta["settings"]["data"]["options"]["path"]) == ("spins", str(file))
-
-
-def test_the_settings_of_a_run_train_the_same_again(own, tmp_path):
-    options = "--options", '{"k": 2}', "--update", "sdcp", "--evaluate-every", 7
-    assert train(own, tmp_path / "run", *PLAIN, *options) == 0
-    settings = results.read_meta(tmp_path / "run")["settings"]
-    assert (settings["batch"], settings["schedule"][0]["update"]["name"]) == (23, "sdcp")
-    assert train(own, tmp_path / "again", "--settings", json.dumps(settings)) == 0
-    files = [(tmp_path / run / "model.npz").read_bytes() for run in ("run", "again")]
-    assert files[0] == files[1]
 
 
 def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):

@@ -39,11 +39,6 @@ def longer(kernel):
     return lambda parameter, up, up_rate, down, down_rate: kernel(parameter, up, up_rate * 1.00001, down, down_rate)
 
 
-def next_rows(kernel):
-    """Mini-batches of the rows that come next."""
-    return lambda data, index, out: kernel(data, (index + 1) % len(data), out)
-
-
 def later(kernel):
     """Samples of other uniforms: right in law."""
     return lambda activation, bias, draw, *scale: kernel(
@@ -66,7 +61,6 @@ def broken(kernel):
         (numpy_kernels, "hidden_log_weights", off_by_a_little, f"numpy: {LIKELIHOOD}"),
         (numba_kernels, "hidden_log_weights", off_by_a_little, f"numba: {LIKELIHOOD}"),
         (numba_kernels, "ascend", longer, PARAMETERS),
-        (numba_kernels, "gather_rows", next_rows, PARAMETERS),
         (numba_kernels, "sample_bernoulli", later, PARAMETERS),
     ],
 )
@@ -92,8 +86,3 @@ def test_the_command_fails_where_the_self_test_does(capsys, monkeypatch, tmp_pat
     report = json.loads(capsys.readouterr().out)
     failed = [line["what"] for line in report["sections"]["Self-test"] if line["state"] == FAILED]
     assert (report["failed"], failed) == (bool(code), [f"numba: {LIKELIHOOD}"] * code)
-
-
-def test_a_value_that_is_no_number_fails(monkeypatch):
-    monkeypatch.setattr(numba_kernels, "hidden_log_weights", lambda W, *_: np.full(2 ** W.shape[1], np.nan))
-    assert FAILED in states().values()

@@ -85,12 +85,6 @@ def test_a_log_gets_the_traceback_of_a_defect(monkeypatch, tmp_path):
     assert log.endswith("ZeroDivisionError: a defect\n")
 
 
-def test_a_log_begins_anew(data, tmp_path):
-    for _ in range(2):
-        assert main([*data, "--log", str(tmp_path / "x.log")]) == 0
-    assert (tmp_path / "x.log").read_text().count("\n") == 1
-
-
 @pytest.mark.parametrize(("log", "reason"), [("/dev/full", "is no regular file"), ("bars.npz/x.log", "File exists")])
 def test_a_log_that_cannot_be_written_is_told_once(data, tmp_path, capfd, log, reason):
     (tmp_path / "bars.npz").write_text("")

@@ -12,7 +12,6 @@ pytest.importorskip("snakemake")
 
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from rbmbench.cli.job_lines import JobLines, Titles, last_line
 from rbmbench.cli.output import MESSAGES
@@ -79,10 +78,6 @@ def told(capsys, records, lines: JobLines | None = None, options: dict | None = 
     for record in records:
         handler.handle(record)
     return capsys.readouterr().err.splitlines()
-
-
-def test_snakemake_finds_the_plugin():
-    assert LoggerPluginRegistry().get_plugin("rbmbench").log_handler is LogHandler
 
 
 def test_one_line_per_job(capsys):

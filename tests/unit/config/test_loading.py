@@ -38,12 +38,6 @@ def refused(files) -> str:
     return message
 
 
-@pytest.mark.parametrize("scale", ["paper", "desktop", "smoke"])
-def test_scales_are_allowed(config, scale):
-    files = ["config/config.yaml"] + [f"config/{scale}.yaml"] * (scale != "paper")
-    assert load(files).main.scale == scale
-
-
 def test_overrides_are_merged_deeply(config):
     panel = {"iterations": 7}
     found = load(overlay(config, figures={"fig1": {"panels": {"a": panel}}}))
@@ -318,13 +312,6 @@ def test_printed_numbers_that_cannot_be_are_one_line_where_claims_are_not_checke
 @pytest.mark.parametrize("value", [True, 7, "fig1", ["fig1"]])
 def test_sections_that_are_no_mappings_are_one_line(config, kind, value):
     assert refused(overlay(config, **{kind: value})).startswith(f"config/tiny.yaml: overrides.popcd: {kind}: must ")
-
-
-def test_overrides_of_an_earlier_layer_may_be_anything_that_a_later_one_replaces(config):
-    (config / "first.yaml").write_text("overrides: 7\n")
-    first, last = overlay(config, defaults={"trials": 3})
-    found = load([first, "config/first.yaml", last])
-    assert found.papers[0].defaults.trials == 3
 
 
 @pytest.mark.parametrize("key", ["arena", "popcd"])

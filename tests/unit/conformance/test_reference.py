@@ -88,10 +88,6 @@ def test_the_set_is_as_large_as_is_said(models):
     assert shapes == {name: (*model.rbm.W.shape, len(model.arrays["rows"])) for name, model in models.items()}
 
 
-def test_the_files_are_small():
-    assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 2e6
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_numbers_of_small_models_are_sums_over_all_states(models, name):
     arrays = models[name].arrays

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact samples of small RBMs, and the data set that is made of them."""
 
-import json
-
 import numpy as np
 import pytest
 from core_helpers import (
@@ -20,7 +18,6 @@ from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.datasets.simulated_rbm import true_rbm
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.samplers import exact_samples
-from rbmbench.samplers.exact import _state_numbers, _uniforms
 
 ERROR_RATE = 1e-4  # of every statistical test in this file
 SHAPES = pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (4, 1), (1, 4)])
@@ -62,21 +59,6 @@ def test_samples_by_hand(m, n):
             np.testing.assert_array_equal(table.numbers_of(found[r]), numbers)
         else:  # of the visible states the law is tested above; here that they belong to these hidden ones
             assert (table.visible_given_hidden[numbers, table.numbers_of(found[r])] > 1e-9).all()
-
-
-def test_uniforms_resolve_more_than_32_bits():
-    u = _uniforms(10_007, training_stream(3))
-    assert ((u > 0) & (u < 1)).all()
-    words = u * 2.0**32
-    assert 0.45 < (words - np.floor(words)).mean() < 0.55  # standard error 0.0017
-    assert abs(u.mean() - 0.5) < norm.isf(ERROR_RATE / 2) / np.sqrt(12 * u.size)
-
-
-def test_states_are_where_the_cumulative_weight_passes_the_uniform():
-    with np.errstate(divide="ignore"):
-        log_weights = np.log([0.0, 1.0, 2.0, 0.0, 1.0, 0.0]) + 900
-    uniforms = np.array([0, 0.2499, 0.2501, 0.7499, 0.7501, 0.9999, 1.0])
-    assert _state_numbers(log_weights, uniforms).tolist() == [1, 1, 2, 2, 4, 4, 4]
 
 
 def test_more_units_than_can_be_listed_are_refused():
@@ -172,14 +154,6 @@ def test_changed_further_arrays_are_noticed(tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(DataError, match=r"made\.npz: not a data set, or damaged"):
         datasets.read(path)
-
-
-def test_files_from_before_there_were_further_arrays_are_read(tmp_path):
-    data, path = made(), tmp_path / "made.npz"
-    provenance = {key: value for key, value in data.provenance.items() if key != "arrays"}
-    parts = {part: getattr(data, part) for part in ("train", "validation", "test")}
-    np.savez(path, **parts, provenance=np.array(json.dumps(provenance)))
-    assert datasets.read(path).arrays == {}
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ from scipy.stats import chi2, norm
 
 from rbmbench import estimators
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.settings import RunSettings
 from rbmbench.estimators._chains import chain_starts
 from rbmbench.kernels import on_host
 from rbmbench.model.gibbs import Buffers, Population, population_statistics
-from rbmbench.training import shards, trainer
+from rbmbench.training import trainer
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 
 R, ROWS, CHAINS, M, N = 3, 7, 11, 5, 2
@@ -28,12 +27,6 @@ def mini_batch(rbm, rows=ROWS):
 @pytest.fixture(scope="module")
 def rbm():
     return random_rbm(M, N, (R,), seed=4)
-
-
-def test_without_a_number_the_mini_batch_is_where_chains_start(rbm):
-    positive, stream = mini_batch(rbm), training_stream(R)
-    assert chain_starts(positive, None, stream, Buffers()) is positive
-    assert stream.number == 0
 
 
 @pytest.mark.parametrize("whole_set", [False, True])
@@ -168,17 +161,6 @@ def test_variances_on_a_device_are_those_on_the_host(name, rbm):
             diagnostics = estimator.estimate(on_device, batch, state, stream).diagnostics
             found.append([on_host(diagnostics[f"gradient_variance_{part}"]) for part in "Wbc"])
     np.testing.assert_allclose(*found, rtol=1e-9)
-
-
-def test_shards_are_cut_by_the_chains(monkeypatch):
-    monkeypatch.setattr(shards, "SHARD_BYTES", 2**20)
-    stage = {"until": 3, "estimator": {"name": "cd", "options": {"chains": 10_007}}, "rate": 0.1}
-    values = {"data": {"name": "toy"}, "hidden": N, "batch": 6, "schedule": [stage], "trials": 7}
-    settings, rbm = RunSettings(**values), random_rbm(M, N, (7,), dtype=np.float32)
-    assert settings.most_rows == 10_007
-    assert len(shards.make_shards(rbm, binary_data(23, M), settings, 1)) == 7
-    fewer = shards.make_shards(rbm, binary_data(23, M), settings.model_copy(update={"schedule": ()}), 1)
-    assert len(fewer) == 1
 
 
 @NEEDS_COMPILER

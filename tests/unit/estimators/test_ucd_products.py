@@ -78,11 +78,6 @@ def test_products_of_a_pair_are_those_of_the_formulas(k, tau):
     assert 2 + products_of_pair(k, tau) == rbm.made
 
 
-def test_pairs_that_meet_at_once_cost_two_products_more_than_a_chain_of_one_step():
-    assert estimators.create("ucd").products(5, M, N) == estimators.create("cd").products(5, M, N) + 2 == 7
-    assert estimators.create("ucd").products(5, M, N, {"stopping_time": 3.25}) == 7 + 1.25 * 6
-
-
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_cost_of_an_estimate_is_that_of_its_pairs(monkeypatch, k):
     """Also where some pairs meet within the first k steps, of which the mean of tau does not say how many."""

@@ -44,24 +44,6 @@ def test_a_lock_is_dropped_when_its_holder_fails_or_is_killed(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_the_lock_of_a_file_that_its_holder_removes_just_now_is_no_lock(tmp_path, monkeypatch):
-    """Between opening and locking, the holder before may remove the file: whoever comes third has another one."""
-    path, real, held = tmp_path / "run.npz", fcntl.flock, []
-
-    def flock(descriptor, operation):
-        if not held:
-            (tmp_path / "run.npz.lock").unlink()
-        real(descriptor, operation)
-        held.append(os.fstat(descriptor).st_ino)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with locked(path):
-        assert len(held) == 2
-        assert held[1] == (tmp_path / "run.npz.lock").stat().st_ino
-        with pytest.raises(InUseError), locked(path):
-            pass
-
-
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
 def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monkeypatch, number):
     def flock(_descriptor, _operation):

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.parsing import parse
-from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import backend_name, backends, pair_kernels, reference_kernels
 
 
@@ -50,17 +48,6 @@ def test_a_device_that_does_not_answer_is_named(monkeypatch):
         SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\)"
     ):
         backends.namespace("cupy")
-
-
-def test_the_work_of_an_iteration():
-    # Five products, each 2 operations for every pair of units, row and trial.
-    stage = {"until": 3, "estimator": {"name": "cd"}, "rate": 0.1}
-    values = {"data": {"name": "user"}, "hidden": 5, "batch": 11, "trials": 3, "schedule": [stage]}
-    assert backends.work(parse(RunSettings, values, "test"), 7) == 5 * 2 * 3 * 11 * 7 * 5
-
-
-def test_a_backend_changes_no_id():
-    assert "backend" not in RunSettings.model_fields
 
 
 def test_reference_kernels_are_taken_within_the_block_alone():

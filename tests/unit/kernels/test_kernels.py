@@ -6,20 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from backends import BACKENDS, DTYPES
 from core_helpers import all_states, expected_tosses, expected_uniforms, sigmoid
 from scipy.stats import poisson
 
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import backend_name, kernels_for
-from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_kernels
 
-BACKENDS = pytest.mark.parametrize(
-    "kernels",
-    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
-    ids=lambda h: h.__name__.rpartition(".")[2],
-)
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 # One unit; primes; more than one block of 64; more than the 960 factors of 2 that float64 holds; longer than a tile.
 SHAPES = pytest.mark.parametrize(
     "shape", [(1, 1, 1), (3, 1009, 1), (2, 3, 5), (3, 131, 67), (2, 3, 1097), (2, 2, 9001)]
@@ -86,12 +79,6 @@ def test_numba_serves_numpy_arrays_where_it_is_installed():
 def test_arrays_of_unknown_type_have_no_kernels(array):
     with pytest.raises(TypeError, match=f"type {type(array).__name__}; allowed: numpy.ndarray, cupy.ndarray"):
         kernels_for(array)
-
-
-@BACKENDS
-def test_backends_offer_the_same_kernels(kernels):
-    assert sorted(kernels.__all__) == sorted(numpy_kernels.__all__)
-    assert all(callable(getattr(kernels, name)) for name in numpy_kernels.__all__)
 
 
 @BACKENDS
@@ -419,8 +406,3 @@ def test_hidden_log_weights_that_only_just_fit_float64(kernels):
     W = np.concatenate([rng.uniform(200, 330, (7, 2)), -rng.uniform(200, 330, (7, 2))], axis=1)
     b, c = rng.normal(0, 5, 7), rng.normal(0, 5, 4)
     np.testing.assert_allclose(kernels.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-12)
-
-
-def test_binary_states_count_in_binary():
-    np.testing.assert_array_equal(numpy_kernels.binary_states(5), all_states(5))
-    np.testing.assert_array_equal(numpy_kernels.binary_states(5, 7, 19), all_states(5)[7:19])

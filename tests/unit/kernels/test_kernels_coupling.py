@@ -5,21 +5,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+from backends import BACKENDS, DTYPES
 from core_helpers import expected_tosses, sigmoid, words_of
 
 from rbmbench.base.streams import ATTEMPTS, Draw, RowKeys, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
-from shim import NEEDS_COMPILER, cuda_kernels
 
-BACKENDS = pytest.mark.parametrize(
-    "kernels",
-    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
-    ids=lambda h: h.__name__.rpartition(".")[2],
-)
 COMPILED = pytest.mark.skipif(kernels_for(np.empty(0)) is numpy_kernels, reason="Numba is not installed")
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 UNITS = pytest.mark.parametrize("units", [1, 5, 67, 131, 1097])
 REPLICAS, ROWS = 3, 29
 
@@ -186,18 +180,6 @@ def test_products_of_states(kernels, dtype, few_differ):
     np.testing.assert_allclose(product, expected, **tolerance)
     kernels.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
     np.testing.assert_allclose(other, beside, **tolerance)
-
-
-@COMPILED
-@DTYPES
-def test_equal_distributions_have_a_ratio_of_1_exactly(dtype):
-    from rbmbench.kernels.numba.coupling import _means_and_difference, _normaliser
-
-    a, bias = np.random.default_rng(3).normal(0, 2, (2, 784)).astype(dtype)
-    mean, mean2, difference, linear, ratio = np.empty((5, 784), dtype)
-    _means_and_difference(a, a, bias, mean, mean2, difference, linear, ratio)
-    assert _normaliser(linear, ratio) == 0.0
-    assert not difference.any()
 
 
 @COMPILED

@@ -3,19 +3,12 @@
 
 import numpy as np
 import pytest
+from backends import BACKENDS, DTYPES
 from core_helpers import binary_data
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_kernels
 
-BACKENDS = pytest.mark.parametrize(
-    "kernels",
-    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
-    ids=lambda h: h.__name__.rpartition(".")[2],
-)
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SIZES = pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (3, 1, 67, 31), (2, 7, 5, 13), (2, 11, 131, 3)])
 
 
@@ -50,16 +43,6 @@ def test_samples_are_unlearned_as_the_formula_says(kernels, dtype, sizes):
     for part, wanted in zip(ours, zip(*expected, strict=True), strict=True):
         tolerance = 1e-6 if dtype == np.float32 else 1e-14
         np.testing.assert_allclose(part, np.stack(wanted), rtol=tolerance, atol=4 * tolerance)
-
-
-@BACKENDS
-@DTYPES
-def test_without_rate_and_drift_nothing_moves(kernels, dtype):
-    ours, drift = parameters(3, 67, 31, dtype, 1), [np.zeros_like(p) for p in parameters(3, 67, 31, dtype, 2)]
-    before = [part.tobytes() for part in ours]
-    decay, rate = np.ones(3, dtype), np.zeros(3, dtype)
-    kernels.unlearn_samples(*ours, *drift, decay, rate, states(3, 2, 67, dtype, 3), states(3, 2, 31, dtype, 5))
-    assert [part.tobytes() for part in ours] == before
 
 
 @BACKENDS

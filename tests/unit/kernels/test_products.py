@@ -8,15 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+from backends import DTYPES
 from core_helpers import binary_data
 
-from rbmbench.kernels import cupy as cupy_kernels
 from rbmbench.kernels import kernels_for, ways
 from rbmbench.kernels import numpy as numpy_kernels
-from rbmbench.kernels.cupy import _device
-from shim import NEEDS_COMPILER, DeviceArray, cuda_kernels, cuda_on_cpu
+from shim import NEEDS_COMPILER, cuda_kernels
 
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 host_kernels = kernels_for(np.empty(0))
 NEEDS_NUMBA = pytest.mark.skipif(host_kernels is numpy_kernels, reason="Numba is not installed")
 WAYS = [
@@ -187,24 +185,6 @@ def test_rows_other_than_0_and_1_are_not_packed(fault, column):
         host_kernels.packed_rows(rows)
 
 
-@NEEDS_COMPILER
-def test_parts_for_tensor_cores_add_up_to_the_numbers():
-    rng = np.random.default_rng(1)
-    numbers = (rng.normal(size=(1, 67, 131)) * 10.0 ** rng.integers(-20, 20, (1, 67, 131))).astype(np.float32)
-    numbers[0, 0, :5] = 0, 1, -1, 1 / 3, 2.0**-100
-    with cuda_on_cpu() as device:
-        kept, device_multiply = [], device.multiply_halves
-        _device.multiply_halves = lambda *parts, **add: kept.append(parts[2].on_host) or device_multiply(*parts, **add)
-        with ways.by_hand("tensor_cores"):
-            states, out = DeviceArray(np.ones((1, 3, 67), np.float32)), DeviceArray(np.zeros((1, 3, 131), np.float32))
-            cupy_kernels.multiply_binary(states, DeviceArray(numbers), out)
-    parts = [(part.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for part in kept]
-    assert len(parts) == 3
-    np.testing.assert_array_equal(sum(parts), numbers.astype(np.float64))
-    assert (np.abs(parts[1]) <= np.abs(numbers) * 2.0**-8).all()
-    assert (np.abs(parts[2]) <= np.abs(numbers) * 2.0**-16).all()
-
-
 @NEEDS_NUMBA
 @DTYPES
 @pytest.mark.parametrize(
@@ -223,16 +203,6 @@ def test_errors_are_within_four_times_those_of_the_library(dtype, shape):
         with ways.by_hand(way):
             errors[way] = np.abs(product(host_kernels, states, matrix) - precise).max()
     assert 0 < errors["tables"] <= 4 * errors["library"]
-
-
-@NEEDS_NUMBA
-def test_large_products_take_tables_and_small_ones_the_library():
-    for rows, visible, hidden in ((500, 784, 500), (200, 784, 500), (500, 784, 16)):
-        assert ways.ways_of_step(rows, visible, hidden) == "tables"
-    for rows, visible, hidden in ((32, 16, 16), (10, 784, 500), (1, 784, 500)):
-        assert ways.ways_of_step(rows, visible, hidden).startswith("library")
-    with ways.by_hand("library"):
-        assert ways.ways_of_step(500, 784, 500) == "library"
 
 
 SCRIPT = """

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from core_helpers import Enumerated, all_states, binary_data, random_rbm
 
-import rbmbench
 from rbmbench.base.errors import RbmbenchWarning, SettingsError
 from rbmbench.likelihood import (
-    LARGEST_ENUMERABLE_LAYER,
     ais_log_partition,
     exact,
     exact_gradient,
@@ -56,12 +54,6 @@ def test_log_likelihood_is_the_log_of_the_tables_probability(m, n):
         np.testing.assert_allclose(log_likelihood(rbm, data, log_partition)[r], log_p.mean(), rtol=1e-12)
         weighted = log_likelihood(rbm, data, log_partition, counts)[r]
         np.testing.assert_allclose(weighted, (log_p * counts).sum() / counts.sum(), rtol=1e-12)
-
-
-def test_counts_stand_for_repeated_rows():
-    rbm, data, counts = random_rbm(5, 3), binary_data(7, 5), [1, 3, 2, 5, 1, 1, 4]
-    repeated = log_likelihood(rbm, np.repeat(data, counts, axis=0), 0.0)
-    np.testing.assert_allclose(log_likelihood(rbm, data, 0.0, counts), repeated, rtol=1e-13)
 
 
 @SIZES
@@ -178,22 +170,6 @@ def test_layers_too_large_are_one_line_that_names_ais(function):
     assert "\n" not in message
     assert "must be at most 25 in the smaller layer, got 31 visible and 29 hidden units" in message
     assert "annealed importance sampling (AIS)" in message
-
-
-def test_the_largest_layer_counts_either_way():
-    assert LARGEST_ENUMERABLE_LAYER == 25
-    exact.check_enumerable(25, 10_000)
-    exact.check_enumerable(10_000, 25)
-    with pytest.raises(SettingsError):
-        exact.check_enumerable(26, 26)
-
-
-def test_public_names_of_the_package():
-    assert rbmbench.exact_gradient is exact_gradient
-    assert rbmbench.likelihood.log_likelihood is log_likelihood
-    assert rbmbench.RBM is RBM
-    with pytest.raises(AttributeError, match="no attribute 'exact_gradeint'"):
-        _ = rbmbench.exact_gradeint
 
 
 def test_either_layer_gives_the_same_sum():

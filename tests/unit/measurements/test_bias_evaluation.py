@@ -81,20 +81,6 @@ def test_biases_may_start_at_zero():
     assert 0 < np.abs(first.b).max() <= 0.1
 
 
-def test_ids_of_runs_that_have_none_stay_as_they_were():
-    plain = settings_for(bias_bound=None)
-    for changes in ({"evaluate_at": []}, {"initial": {"biases": "drawn"}}):
-        assert settings_for(bias_bound=None, **changes).canonical() == plain.canonical()
-    assert "bias_bound" not in plain.canonical()
-    others = [settings_for(), settings_for(evaluate_at=[3]), settings_for(initial={"biases": "zero"}), plain]
-    assert len({settings.digest() for settings in others}) == 4
-
-
-def test_iterations_of_evaluations_ascend():
-    with pytest.raises(SettingsError, match=r"^test: evaluate_at: .*must ascend"):
-        settings_for(evaluate_at=[3, 3])
-
-
 def test_models_that_are_too_large_are_refused_before_training():
     with pytest.raises(
         SettingsError, match="must have at most 24 units in both layers together, got 5 visible and 20 hidden units"

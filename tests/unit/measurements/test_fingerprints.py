@@ -150,15 +150,6 @@ def test_another_process_finds_those_of_many_jobs(monkeypatch):
     assert [fingerprint(*job) for job in jobs] == expected
 
 
-def test_without_a_cache_it_is_computed(monkeypatch, tmp_path):
-    found = now()
-    (tmp_path / "no_folder").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no_folder"))
-    for cached in (fingerprints._known, fingerprints._file):
-        cached.cache_clear()
-    assert fingerprint(run(), 784) == found
-
-
 EDITED = """
 import sys
 sys.modules["numba"] = None  # whose kernels would have to be compiled for the copy
@@ -216,17 +207,6 @@ def edited_recipe(monkeypatch, name: str, old: str, new: str) -> str:
 def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, name, old, new, is_noticed):
     before = recipe_fingerprint("mnist")
     assert (edited_recipe(monkeypatch, name, old, new) != before) == is_noticed
-
-
-@pytest.mark.parametrize("place", ["grey_values", "pixels/grey", "pixels/grey/__init__"])
-def test_a_reader_that_moves_leaves_the_data_as_they_are(monkeypatch, place):
-    before, content = recipe_fingerprint("mnist"), sources.IMPORTED["datasets/_images.py"]
-    module = place.removesuffix("/__init__").replace("/", ".")
-    monkeypatch.setitem(sources.IMPORTED, f"datasets/{place}.py", content)
-    monkeypatch.delitem(sources.IMPORTED, "datasets/_images.py")
-    assert edited_recipe(monkeypatch, "mnist", "rbmbench.datasets._images", f"rbmbench.datasets.{module}") == before
-    monkeypatch.setitem(sources.IMPORTED, f"datasets/{place}.py", content.replace(b"return", b"return 1 -"))
-    assert recipe_fingerprint("mnist") != before
 
 
 def test_the_code_of_a_data_set_of_a_plug_in_is_that_which_was_imported(monkeypatch, tmp_path):

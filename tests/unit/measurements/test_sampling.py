@@ -11,7 +11,7 @@ from core_helpers import binary_data, random_rbm
 from rbmbench import datasets, samplers
 from rbmbench.base.errors import DataError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import SamplerGrid, SamplingSettings
+from rbmbench.base.settings import SamplingSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.cli import main
 from rbmbench.io import results
@@ -65,12 +65,6 @@ def test_numbers_of_samples_are_even_in_logarithm_and_end_with_all():
     assert log_grid(3, 60) == [1, 2, 3]
 
 
-def test_a_grid_is_all_combinations_in_a_fixed_order():
-    grid = SamplerGrid(name="rates_fpcd", options={"decay": 1.0, "k": 9}, grid={"k": (1, 2), "fast_rate": (0.1, 0.3)})
-    expected = [{"decay": 1.0, "fast_rate": rate, "k": k} for rate in (0.1, 0.3) for k in (1, 2)]
-    assert grid.settings == expected
-
-
 def test_every_setting_and_model_has_a_line_at_every_number(found):
     table = found.likelihoods
     assert list(table.columns) == list(results.COLUMNS["isl.parquet"])
@@ -122,16 +116,6 @@ def test_the_training_rows_are_held_against_the_same_rows(found, data):
     counted.add(data.train[None])
     assert (line["trial"], line["samples"]) == (-1, 29)
     assert line["test"] == pytest.approx(counted.log_likelihood(line["flip"])[0, 0])
-
-
-def test_every_setting_has_its_cost(found):
-    assert {name: len(values) for name, values in found.seconds.items()} == {
-        "gibbs": 2,
-        "rates": 4,
-        "herding": 1,
-        "tempering": 1,
-    }
-    assert all(value >= 0 for values in found.seconds.values() for value in values)
 
 
 def test_settings_that_do_not_fit_together_are_sampled_one_after_the_other(found, rbm, data, monkeypatch):

@@ -13,7 +13,6 @@ from rbmbench.model.gibbs import (
     run_chain,
     sample_hidden,
     sample_visible,
-    visible_activation,
 )
 
 R, ROWS, M, N = 2, 7, 5, 3
@@ -51,12 +50,6 @@ def test_half_steps_sample_the_conditionals(rbm):
     assert theirs.number == 2
 
 
-def test_visible_activation_leaves_the_bias_out(rbm):
-    hidden = rows(N)
-    expected = np.stack([h @ W.T for h, W in zip(hidden, rbm.W, strict=True)])
-    np.testing.assert_allclose(visible_activation(rbm, hidden, Buffers()), expected, rtol=1e-13, atol=1e-15)
-
-
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_chains_end_before_their_last_visible_half_step(rbm, k):
     visible, ours, theirs = rows(M), training_stream(R), training_stream(R)
@@ -83,23 +76,3 @@ def test_population_statistics_are_weighted_sums(weights):
         np.testing.assert_allclose(found.W[r], sum(w * np.outer(v, h) for w, v, h in parts), atol=1e-14)
         np.testing.assert_allclose(found.b[r], sum(w * v for w, v, h in parts), atol=1e-14)
         np.testing.assert_allclose(found.c[r], sum(w * h for w, v, h in parts), atol=1e-14)
-
-
-def test_statistics_of_two_names_do_not_share_buffers():
-    visible, hidden, buffers = rows(M), rows(N, 1), Buffers()
-    first = population_statistics(Population(visible, hidden), buffers, "first")
-    kept = first.flat().copy()
-    population_statistics(Population(1 - visible, hidden), buffers, "second")
-    np.testing.assert_array_equal(first.flat(), kept)
-    population_statistics(Population(1 - visible, hidden), buffers, "first")
-    assert not np.array_equal(first.flat(), kept)
-
-
-def test_buffers_are_kept_until_shape_or_type_change():
-    buffers, like = Buffers(), np.empty(3, np.float32)
-    a = buffers.get("a", (2, 3), like)
-    assert (a.shape, a.dtype) == ((2, 3), np.float32)
-    assert buffers.get("a", (2, 3), like) is a
-    assert buffers.get("b", (2, 3), like) is not a
-    assert buffers.get("a", (3, 2), like).shape == (3, 2)
-    assert buffers.get("a", (3, 2), like, np.float64).dtype == np.float64

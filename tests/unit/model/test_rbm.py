@@ -76,16 +76,6 @@ def test_the_same_rows_serve_all_replicas(table):
     np.testing.assert_allclose(many.free_energy(table.visible)[3], many[3].free_energy(table.visible), rtol=1e-12)
 
 
-def test_replicas_are_views_behind_one_axis():
-    many = random_rbm(M, N, (2, 7), seed=2)
-    flat = many.replicas
-    assert (flat.W.shape, flat.b.shape, flat.c.shape) == ((14, M, N), (14, M), (14, N))
-    assert all(np.shares_memory(a, b) for a, b in [(flat.W, many.W), (flat.b, many.b), (flat.c, many.c)])
-    np.testing.assert_array_equal(flat.W[9], many.W[1, 2])
-    assert random_rbm(M, N).replicas.W.shape == (1, M, N)
-    assert np.shares_memory(many[0:1].W, many.W)
-
-
 def test_copies_types_and_sizes():
     rbm = random_rbm(M, N, dtype=np.float32)
     assert (rbm.visible_units, rbm.hidden_units) == (M, N)
@@ -205,14 +195,6 @@ def test_there_are_units_and_models(shape):
         random_rbm(M, N, (2,))[2:]
 
 
-def test_matrices_are_arrays():
-    rbm = random_rbm(M, N)
-    rows = np.eye(M)
-    found = RBM(np.matrix(rbm.W), rbm.b, rbm.c).free_energy(np.matrix(rows))
-    assert type(found) is np.ndarray
-    np.testing.assert_array_equal(found, rbm.free_energy(rows))
-
-
 def test_states_that_do_not_fit_together_are_one_line():
     rbm = random_rbm(M, N, (2,))
     with pytest.raises(DataError, match=r"^axes of visible and hidden states: must be .*, got \(7,\) and \(11,\)$"):
@@ -253,11 +235,6 @@ def test_initial_parameters_of_a_trial_do_not_depend_on_the_others():
         assert getattr(alone, name).tobytes() == getattr(among, name)[7:8].tobytes()
         assert not np.array_equal(getattr(among, name)[6], getattr(among, name)[7])
     assert stream.number == 3
-
-
-def test_no_width_means_no_spread():
-    rbm = initial_rbm(M, N, training_stream(2), "normal", 0.0)
-    assert not any(parameter.any() for parameter in (rbm.W, rbm.b, rbm.c))
 
 
 def test_base_rate_is_the_inverse_sigmoid_of_the_mean_half_a_row_from_the_ends():

@@ -45,7 +45,7 @@ def test_sparse_rows_train_the_models_of_dense_ones(hidden, estimator, update, m
 
 @pytest.mark.parametrize("hidden", [2, 29])
 def test_the_whole_set_is_never_dense(hidden):
-    rows, columns = 9973, 20011
+    rows, columns = 5003, 20011
     matrix = sparse.random_array((rows, columns), density=1e-3, format="csr", rng=0, dtype=np.float32)
     matrix.data[:] = 1
     batch = {"batch": 11, "iterations": 3}

@@ -35,12 +35,6 @@ def drawn(name, rbm, count=COUNT, chains=CHAINS, seed=5, cuts=(), data=DATA, mea
     return (found, state, grey) if means else (found, state)
 
 
-def test_all_samplers_are_found_by_name():
-    assert samplers.REGISTRY.names() == ALL
-    with pytest.raises(SettingsError, match="unknown sampler 'rates_pcd'; nearest: 'rates_fpcd'"):
-        samplers.create("rates_pcd")
-
-
 @DTYPES
 @pytest.mark.parametrize("name", ALL)
 def test_samples_are_bits_and_do_not_depend_on_pieces(name, dtype, rbm):

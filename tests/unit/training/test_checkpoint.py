@@ -13,7 +13,6 @@ from rbmbench.base.errors import (
     CheckpointError,
     DamagedCheckpointError,
     RbmbenchWarning,
-    ResultsError,
     StoppedError,
 )
 from rbmbench.base.parsing import parse
@@ -123,15 +122,9 @@ def flipped(saved, positions):
     return outcomes
 
 
-def test_no_flipped_bit_of_the_content_goes_unnoticed(saved):
+def test_no_flipped_bit_goes_unnoticed(saved):
     # Some bits, of time stamps for example, are read by nobody.
-    directory = saved.read_bytes().index(b"PK\x01\x02")
-    assert flipped(saved, range(0, directory, 5)) == {"refused", "whole"}
-
-
-def test_no_flipped_bit_of_the_directory_goes_unnoticed(saved):
-    content = saved.read_bytes()
-    assert flipped(saved, range(content.index(b"PK\x01\x02"), len(content))) == {"refused", "whole"}
+    assert flipped(saved, range(0, len(saved.read_bytes()), 5)) == {"refused", "whole"}
 
 
 @pytest.mark.parametrize("group", ["parameters", "state", "curve", "alone"])
@@ -194,23 +187,6 @@ def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
     with pytest.raises(CheckpointError):
         resumed(tmp_path, "mine")
     assert tmp_path.is_dir()
-
-
-def test_an_array_of_a_damaged_size_asks_for_no_memory(tmp_path):
-    # Larger than what is read, and checked, at once.
-    parameters = {"W": np.zeros((2, 61, 53), np.float32)}
-    save_checkpoint(tmp_path / "run.npz", example() | {"parameters": parameters}, "mine")
-    content = (tmp_path / "run.npz").read_bytes()
-    shape, huge = b"(2, 61, 53), }          ", b"(2, 99999999999999), }  "
-    assert content.count(shape) == 1
-    (tmp_path / "run.npz").write_bytes(content.replace(shape, huge))
-    assert_damaged(tmp_path / "run.npz")
-
-
-def test_where_nothing_can_be_written_is_one_line(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ResultsError, match=r"file/run\.npz: cannot be written \(.*\)$"):
-        save_checkpoint(tmp_path / "file" / "run.npz", example(), "mine")
 
 
 # The training loop's use of them.
@@ -297,14 +273,6 @@ def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved,
     with owned(saved, [output]):
         assert {path.name for path in saved.parent.iterdir()} == {*names[1:], "run.npz", "run.npz.lock"}
         assert list(output.parent.iterdir()) == []
-
-
-def test_it_holds_the_chains_and_the_number_of_the_next_draw(interrupted):
-    with np.load(interrupted, allow_pickle=False) as file:
-        assert file["state.visible"].shape == (2, 6, 7)
-        assert '"iteration": 9' in str(file["header"])
-        # PCD-1 takes one draw to start and two an iteration.
-        assert '"draw": 19' in str(file["header"])
 
 
 def test_rows_of_the_same_bits_in_another_shape_are_other_data(interrupted):

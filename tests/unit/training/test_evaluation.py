@@ -33,7 +33,7 @@ from rbmbench.likelihood import (
 from rbmbench.planning.jobs import digest_of
 from rbmbench.training import trainer
 from rbmbench.training.checkpoint import Checkpointer
-from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
+from rbmbench.training.evaluation import snapshots_of
 from rbmbench.training.snapshots import annealed_curve
 
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
@@ -58,12 +58,6 @@ def result():
 
 def by_metric(curve, metric):
     return curve[curve["metric"] == metric].pivot(index="iteration", columns="trial", values="value")
-
-
-def test_small_layers_are_evaluated_at_once_and_large_ones_later():
-    assert isinstance(evaluator(DATA, 25), ExactEvaluator)
-    assert isinstance(evaluator(DATA, 26), SnapshotKeeper)
-    assert isinstance(evaluator(DATA[:, :25], 1000), ExactEvaluator)
 
 
 def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
@@ -113,10 +107,6 @@ def test_held_out_rows_that_are_not_there_are_one_line_before_any_work(part, row
         SettingsError, match=rf"^{part}_likelihood: must be false, or the data set must have {part} rows, got"
     ):
         trainer.run(DATA, settings_for(**{f"{part}_likelihood": True}), **{part: rows})
-
-
-def test_small_runs_keep_none():
-    assert trainer.run(DATA, settings_for(hidden=3)).snapshots == {}
 
 
 def test_a_large_run_that_is_stopped_goes_on_with_its_snapshots(result, tmp_path, monkeypatch):
@@ -319,12 +309,6 @@ def test_the_command_writes_a_folder_like_a_run_s(folder, result):
     assert meta["evaluation"]["settings"] == ANNEALING.model_dump()
     assert meta["wall"]["annealing_seconds"] > 0
     assert meta["wall"]["training_seconds"] > 0
-
-
-def test_settings_that_are_not_allowed_are_one_line(folder, capsys):
-    assert evaluate(folder, "other", particles=1) == 2
-    assert "--settings: particles: must " in capsys.readouterr().err
-    assert not (folder / "other").exists()
 
 
 def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path, result):

@@ -10,12 +10,11 @@ from core_helpers import Enumerated, binary_data, random_rbm, total_variation, t
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import BernoulliRBM
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rbmbench
 from rbmbench import RBMTransformer, from_scikit_learn, to_scikit_learn
-from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.training import scikit_learn
 
@@ -51,23 +50,6 @@ def test_likelihoods_and_features_are_those_of_the_enumerated_model():
     assert model.score(DATA) == pytest.approx(expected.mean(), abs=1e-9)
     hidden = (table.hidden_given_visible @ table.hidden)[numbers]
     np.testing.assert_allclose(model.transform(DATA), hidden, rtol=0, atol=1e-12)
-
-
-def test_a_new_fit_has_a_likelihood_of_its_own():
-    model = fitted()
-    before = model.log_partition_
-    model.set_params(n_components=3).fit(DATA)
-    assert model.log_partition_ == pytest.approx(Enumerated.of(model.rbm_).log_partition, abs=1e-9)
-    assert model.log_partition_ != before
-
-
-def test_log_z_of_large_models_is_annealed(monkeypatch):
-    model = fitted()
-    exact = model.log_partition_
-    monkeypatch.setattr(scikit_learn, "is_enumerable", lambda *_: False)
-    del model.log_partition_
-    assert model.log_partition_ != exact
-    assert model.log_partition_ == pytest.approx(exact, abs=0.05)
 
 
 def test_values_above_the_threshold_are_1():
@@ -115,26 +97,9 @@ def test_what_is_no_single_fitted_model_is_one_line():
         to_scikit_learn(random_rbm(7, 5, (2,)))
 
 
-def test_it_is_a_step_of_a_pipeline():
-    second = RBMTransformer(n_components=3, n_iter=1, threshold=0.5)
-    features = make_pipeline(RBMTransformer(n_components=5, n_iter=1), second)
-    assert features.fit_transform(DATA).shape == (23, 3)
-
-
-def test_a_score_above_0_gives_a_warning():
-    model = fitted()
-    model.__dict__["log_partition_"] = model.log_partition_ - 100
-    with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
-        assert model.score(DATA) > 0
-
-
-def test_sparse_rows_and_grids_of_numpy_numbers_are_taken():
-    rows = binary_data(31, 7)
-    fitted = [RBMTransformer(5, n_iter=3, random_state=2).fit(X) for X in (rows, sparse.csr_array(rows))]
-    np.testing.assert_array_equal(fitted[0].components_, fitted[1].components_)
-    np.testing.assert_array_equal(fitted[0].transform(rows), fitted[1].transform(sparse.csc_array(rows)))
+def test_grids_of_numpy_numbers_are_taken():
     search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
-    assert search.fit(rows).best_params_["n_components"] in (2, 3)
+    assert search.fit(DATA).best_params_["n_components"] in (2, 3)
 
 
 @pytest.mark.parametrize("pack", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])

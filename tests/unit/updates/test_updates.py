@@ -14,7 +14,6 @@ from rbmbench.kernels import numba
 from rbmbench.model.gibbs import Population
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
-from rbmbench.updates import _offsets
 from rbmbench.updates.ssd import spectral_step
 
 R, ROWS, M, N, BATCH = 2, 23, 7, 5, 11
@@ -348,14 +347,6 @@ def test_sliding_factors_that_are_not_allowed(name, sliding):
 def test_inner_steps_that_are_not_allowed(name, steps):
     with pytest.raises(SettingsError, match=r"^option 'inner_steps': must be an integer >= 1, got .*"):
         updates.create(name, inner_steps=steps)
-
-
-def test_memory_is_of_the_offsets_alone_but_for_momentum():
-    rbm = random_rbm(M, N, (R,))
-    names = [name for name in updates.REGISTRY.names() if name != "momentum"]
-    found = {name: sorted(updates.create(name).start(rbm, DATA)) for name in names}
-    offsets = sorted(_offsets.first_offsets(rbm, DATA))
-    assert found == {name: offsets if name in ("centered", "cs_dcp") else [] for name in found}
 
 
 # Costs.
