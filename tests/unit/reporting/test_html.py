@@ -118,6 +118,12 @@ def page(tmp_path_factory):
     return written(layout)
 
 
+def test_a_folder_that_has_not_been_judged_shows_its_figures(outputs, layout):
+    Path(layout.verdicts).unlink()
+    (results,) = block(written(layout)).results
+    assert (results.claims, {item.key for item in results.shown}) == ((), {spec.key for spec in outputs})
+
+
 def block(page):
     """Return the page's block of data, checked."""
     return Report.model_validate_json(block_of(page))

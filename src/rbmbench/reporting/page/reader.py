@@ -70,7 +70,9 @@ class Folder:
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
-        verdicts = read_verdicts(self.layout.verdicts)
+        # A folder of the workflow with a figure or two need not have been judged.
+        is_judged = Path(self.layout.verdicts).exists() or not self.specs
+        verdicts = read_verdicts(self.layout.verdicts) if is_judged else ()
         for paper, file in self.claim_files.items():
             ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
             for record in verdicts:
