@@ -17,7 +17,6 @@ FILES = {
     "claims": CLAIM_FILES,
     "report": ["report/index.html"],
     "benchmarks": [
-        "benchmarks/run_times.csv",
         *(f"benchmarks/steps.{ending}" for ending in ("csv", "md", "meta.json", "pdf", "png")),
         *(f"notebooks/benchmarks.{ending}" for ending in ("ipynb", "html")),
     ],

@@ -17,7 +17,6 @@ rule report:
 # The speed of steps is measured only when it is asked for, here: it takes minutes of a machine that does nothing else.
 rule benchmarks:
     input:
-        LAYOUT.benchmark("run_times.csv"),
         [LAYOUT.benchmark(f"steps.{ending}") for ending in ("csv", "md", "meta.json", "pdf", "png")],
         LAYOUT.notebooks("benchmarks"),
 

@@ -2,7 +2,7 @@
 """Where results come from: data sets, machines, versions, times, and which results other code has made."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ def summary(metas: Sequence[Meta]) -> dict[str, object]:
     return {
         "data": tuple(dict.fromkeys(_data(meta.get("data") or {}) for meta in metas)),
         "machines": tuple(filter(None, dict.fromkeys(map(_machine, metas)))),
-        "versions": tuple(filter(None, dict.fromkeys(map(_versions, metas)))),
+        "versions": tuple(_versions(metas)),
         "dates": (ends[0], ends[-1]) if ends else None,
         "hours": sum(_seconds(meta, "total") for meta in metas) / 3600,
         "runs": tuple(map(_run, metas)),
@@ -79,14 +79,21 @@ def _machine(meta: Meta) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _versions(meta: Meta) -> str:
-    parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
-    parts += [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit"))
-    for plugin in (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ())):
-        package = f"{plugin.get('package')} {plugin.get('version', '')}"
-        place = package if "package" in plugin else plugin.get("file", "")
-        parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
-    return ", ".join(parts)
+def _versions(metas: Iterable[Meta]) -> Iterator[str]:
+    """Yield each set of versions and plug-ins with the commits of its runs."""
+    commits: dict[tuple[str, ...], dict[str, None]] = {}
+    for meta in metas:
+        parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
+        for plugin in (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ())):
+            package = f"{plugin.get('package')} {plugin.get('version', '')}"
+            place = package if "package" in plugin else plugin.get("file", "")
+            parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
+        known = commits.setdefault(tuple(parts), {})
+        known |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
+    for versions, known in commits.items():
+        named = [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known)
+        if versions or known:
+            yield ", ".join([*versions, *named])
 
 
 def _data(data: Meta) -> Data:
