@@ -337,8 +337,8 @@ def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, An
 
 
 def _or_placeholder(key: str, one: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key that ``each`` can fill in: a number of the range, or one of several words."""
-    if key not in ("above", "below") and "enum" not in one:
+    """Return the schema of a key that ``each`` can fill in: an end of the range, an integer, one of several words."""
+    if key not in ("above", "below") and "enum" not in one and one.get("type") != "integer":
         return one
     about = {name: one.pop(name) for name in ("title", "description", "default") if name in one}
     return about | {"anyOf": [one, {"type": "string", "pattern": PLACEHOLDER}]}
