@@ -182,7 +182,8 @@ def expanded(entry: Mapping[str, object], where: str = "claims") -> Iterator[dic
         parse(Each, {"each": entry["each"]}, place)
     for combination in product(*entry.get("each", ())):
         names = {key: value for mapping in combination for key, value in mapping.items()}
-        yield {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+        filled = {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+        yield filled | {key: str(filled[key]) for key in ("id", "where", "text") if isinstance(rest.get(key), str)}
 
 
 def _filled(value: object, names: Mapping[str, object], place: str) -> object:
