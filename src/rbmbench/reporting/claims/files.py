@@ -182,7 +182,8 @@ def expanded(entry: Mapping[str, object], where: str = "claims") -> Iterator[dic
         parse(Each, {"each": entry["each"]}, place)
     for combination in product(*entry.get("each", ())):
         names = {key: value for mapping in combination for key, value in mapping.items()}
-        yield {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+        filled = {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+        yield filled | {key: str(filled[key]) for key in ("id", "where", "text") if isinstance(rest.get(key), str)}
 
 
 def _filled(value: object, names: Mapping[str, object], place: str) -> object:
@@ -337,7 +338,7 @@ def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, An
 
 
 def _or_placeholder(key: str, one: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key that ``each`` can fill in: an end of the range, integer, or one of several words."""
+    """Return the schema of a key that ``each`` can fill in: an end of the range, an integer, one of several words."""
     if key not in ("above", "below") and "enum" not in one and one.get("type") != "integer":
         return one
     about = {name: one.pop(name) for name in ("title", "description", "default") if name in one}

@@ -64,7 +64,7 @@ def summary(metas: Sequence[Meta]) -> dict[str, object]:
     return {
         "data": tuple(dict.fromkeys(_data(meta.get("data") or {}) for meta in metas)),
         "machines": tuple(filter(None, dict.fromkeys(map(_machine, metas)))),
-        "versions": _versions(metas),
+        "versions": tuple(_versions(metas)),
         "dates": (ends[0], ends[-1]) if ends else None,
         "hours": sum(_seconds(meta, "total") for meta in metas) / 3600,
         "runs": tuple(map(_run, metas)),
@@ -79,21 +79,21 @@ def _machine(meta: Meta) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _versions(metas: Iterable[Meta]) -> tuple[str, ...]:
-    """Return each set of versions and plug-ins with the commits of its runs."""
-    commits: dict[str, dict[str, None]] = {}
+def _versions(metas: Iterable[Meta]) -> Iterator[str]:
+    """Yield each set of versions and plug-ins with the commits of its runs."""
+    commits: dict[tuple[str, ...], dict[str, None]] = {}
     for meta in metas:
         parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
         for plugin in (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ())):
             package = f"{plugin.get('package')} {plugin.get('version', '')}"
             place = package if "package" in plugin else plugin.get("file", "")
             parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
-        of_versions = commits.setdefault(", ".join(parts), {})
-        of_versions |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
-    lists = {
-        text: [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known) for text, known in commits.items()
-    }
-    return tuple(", ".join([text] * bool(text) + known) for text, known in lists.items() if text or known)
+        known = commits.setdefault(tuple(parts), {})
+        known |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
+    for versions, known in commits.items():
+        named = [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known)
+        if versions or known:
+            yield ", ".join([*versions, *named])
 
 
 def _data(data: Meta) -> Data:
