@@ -42,8 +42,7 @@ def forecast(arguments: Namespace) -> None:
     print(f"{planned.scale} scale, what is left to compute:\n\n{shown}\n")
     print("; ".join(f"on {number} cores: {duration(seconds)}" for number, seconds in larger.items()).capitalize() + ".")
     print(f"Fitted to {model.basis}.")
-    if model.clock > 1.05:
-        print(f"Times are for otherwise idle cores; recorded runs took {model.clock:.2f} times as long.")
+    print("Times are for otherwise idle cores.")
     print("Not counted: data sets, notebooks and the report, seconds each.")
     where = ", where no run is recorded" if model.met else ""
     print(f"Coupled chains of unbiased CD are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average{where}.")

@@ -226,9 +226,9 @@ def _add_commands(commands) -> None:
     arguments = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
         "--results": _folder("folder of results", default=Path("results")),
+        "--quick": {"action": "store_false", "dest": "self_test", "help": "skip the self-test"},
     }
-    doctor = add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, arguments)
-    doctor.add_argument("--quick", "--no-self-test", dest="self_test", action="store_false", help="skip the self-test")
+    add("doctor", "doctor:doctor", "report on this machine, and test the installation", SOURCES, arguments)
 
     arguments = {
         "--config": _file("config.yaml", default=CONFIG),

@@ -6,15 +6,12 @@ import glob
 import json
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
-
-MOST_LINKS = 40  # symbolic links that are followed, as many as the system follows
 
 
 @contextmanager
@@ -64,17 +61,8 @@ def writable(path: str | os.PathLike) -> Path:
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
     """
-    real, mode = Path(path), stat.S_IFLNK
-    for _ in range(MOST_LINKS):
-        try:
-            mode = os.lstat(real).st_mode
-        except (OSError, ValueError):  # nothing exists there; whether it can, writing will show
-            return real
-        if not stat.S_ISLNK(mode):
-            break
-        # Not os.path.realpath, which would also resolve links to the roots of other processes.
-        real = real.parent / os.readlink(real)
-    if not stat.S_ISREG(mode):
+    real = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if os.path.exists(real) and not os.path.isfile(real):
         raise ResultsError(f"{path}: cannot be written (is no regular file; must be one, or none yet)")
     return real
 

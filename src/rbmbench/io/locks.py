@@ -4,13 +4,12 @@
 import errno
 import os
 import platform
-import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
+from rbmbench.base.errors import InUseError, RbmbenchWarning
 from rbmbench.io.atomic import cannot_write, remove, writable
 
 # Error codes of file systems without locks, such as some network file systems.
@@ -26,25 +25,17 @@ def locked(path: Path) -> Iterator[None]:
     The lock file of a killed process does not count as held. On a file system without locks a `RbmbenchWarning` is
     issued and nothing is held; a lock that only consists of a file would outlive a process killed on another machine.
     Raises an `InUseError` that names the holder if it is another process, and a `ResultsError` if the lock file cannot
-    be written, or is no regular file or a link.
+    be written or is no regular file.
     """
     from filelock import FileLock, Timeout
 
     file = path.with_name(f"{path.name}.lock")
     writable(file)
-    with suppress(OSError):  # nothing is there, or locking raises it
-        status = os.lstat(file)
-        if (is_link := stat.S_ISLNK(status.st_mode)) or status.st_nlink > 1:  # writing to it would destroy another file
-            kind = "is a symbolic link" if is_link else "is a hard link, another name of some file"
-            raise ResultsError(f"{file}: cannot be written ({kind}; must be a regular file of its own, or none yet)")
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-        # A link that has taken the file's place since it was locked is not followed.
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
-        with open(handle, "w", encoding="utf-8") as opened:
-            opened.write(f"process {os.getpid()} on {platform.node()}")
+        file.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
     except Timeout:
         holder = "another process"
         with suppress(OSError):

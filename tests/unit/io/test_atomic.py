@@ -160,12 +160,6 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     assert os.listdir(file.parent) == ["file"]
 
 
-def test_a_link_in_a_circle_is_one_line(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "link")
-    with pytest.raises(ResultsError, match="link: cannot be written"), replaced(tmp_path / "link") as temporary:
-        temporary.write_text("x")
-
-
 def test_what_is_no_regular_file_is_not_removed(special):
     remove(special)
     link = special.with_name("link")

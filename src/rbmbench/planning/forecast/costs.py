@@ -34,7 +34,6 @@ class CostModel:
     seconds: Costs  # processor seconds of each counted item
     megabytes: Costs  # of 2**20 bytes
     basis: str  # the records that the costs are fitted to, in words
-    clock: float = float("nan")  # median ratio of elapsed to processor seconds in the recorded jobs
     met: StoppingTimes = field(default_factory=dict)  # of recorded runs
 
     def seconds_of(self, work: Work) -> float:
@@ -71,12 +70,10 @@ def fitted_model(
         for stage, seconds in record.seconds.items():
             noise = STARTUP_NOISE if stage == "startup" else float(np.hypot(NOISE, record.jitter / seconds))
             observations.append((record.work.stages[stage], seconds, noise))
-    clocks = [record.clock for record in records if np.isfinite(record.clock)]
     return CostModel(
         seconds=fit_costs(observations, SECONDS),
         megabytes=fit_costs([(record.work.memory, record.megabytes, NOISE) for record in records], MEGABYTES),
         basis=" and ".join(words) or UNFITTED.basis,
-        clock=float(np.median(clocks)) if clocks else float("nan"),
         met=stopping_times(records),
     )
 

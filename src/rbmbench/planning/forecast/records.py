@@ -49,7 +49,6 @@ class Record:
     work: Work
     seconds: dict[str, float]  # processor seconds of the timed stages
     megabytes: float  # peak memory in MB of 2**20 bytes
-    clock: float = math.nan  # elapsed / processor seconds of one thread: 1 on an idle machine, NaN where unknown
     jitter: float = 1.0  # seconds that a stage may be off whatever its length
     met: StoppingTimes = field(default_factory=dict)  # of a run with coupled chains
 
@@ -165,8 +164,7 @@ def _records(
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds: must be above 0, got {seconds}")
     machine = f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
-    clock = slower if meta["threads"] == 1 else math.nan
-    return [Record(name, machine, work, seconds, float(meta["peak_memory_mb"]), clock)]
+    return [Record(name, machine, work, seconds, float(meta["peak_memory_mb"]))]
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
