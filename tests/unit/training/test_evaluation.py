@@ -33,7 +33,7 @@ from rbmbench.likelihood import (
 from rbmbench.planning.jobs import digest_of
 from rbmbench.training import trainer
 from rbmbench.training.checkpoint import Checkpointer
-from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
+from rbmbench.training.evaluation import Evaluator, snapshots_of
 from rbmbench.training.snapshots import annealed_curve
 
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
@@ -61,9 +61,9 @@ def by_metric(curve, metric):
 
 
 def test_small_layers_are_evaluated_at_once_and_large_ones_later():
-    assert isinstance(evaluator(DATA, 25), ExactEvaluator)
-    assert isinstance(evaluator(DATA, 26), SnapshotKeeper)
-    assert isinstance(evaluator(DATA[:, :25], 1000), ExactEvaluator)
+    assert Evaluator(DATA, settings_for(hidden=25)).keeper is None
+    assert Evaluator(DATA, settings_for(hidden=26)).keeper is not None
+    assert Evaluator(DATA[:, :25], settings_for(hidden=1000)).keeper is None
 
 
 def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
