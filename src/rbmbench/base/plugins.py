@@ -226,7 +226,6 @@ def _package_of(folder: Path) -> str:
 
 
 def _imported(place: str, run: Callable[[], Result], allowed: str) -> Result:
-    """Return the result of an import; `SettingsError` of one line if it fails."""
     try:
         return run()
     except SettingsError:

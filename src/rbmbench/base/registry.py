@@ -104,7 +104,6 @@ class Registry(Generic[Part]):
         return [name for name in modules if not name.startswith("_") and name not in self.exclude]
 
     def _points(self) -> "dict[str, EntryPoint]":
-        """Return the entry points of other packages by name; a `SettingsError` is raised if a name is taken."""
         points = plugins.entry_points(self.package)
         for name in points.keys() & set(self._own_names()):
             raise self._taken(plugins.place_of(points[name]), name, "rbmbench itself")

@@ -54,7 +54,6 @@ def keep(arguments: Namespace) -> None:
 
 
 def _copies(arguments: Namespace, source: Layout, target: Layout) -> dict[str, bytes]:
-    """Return the contents of all files that are copied or drawn, by their paths in the target."""
     copies = {}
     for key in arguments.figures:
         copies[target.figure(key, "json")] = _content(source.figure(key, "json"))

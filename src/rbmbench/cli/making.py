@@ -100,7 +100,6 @@ def scale_overlay(arguments: Namespace, config: Path) -> list[Path]:
 
 
 def _one_folder(arguments: Namespace) -> Path:
-    """Return the folder of the arguments, or that of their scale."""
     named = [*filter(None, [arguments.folder]), *scale_folder(arguments)]
     if len(named) != 1:
         folders = " and --scale ".join(map(str, named)) or "nothing"

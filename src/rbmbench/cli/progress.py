@@ -35,7 +35,6 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:
-    """Return a function that prints a line for the first and the last call, and periodically between."""
     first, shown = None, 0.0
 
     def progress(done: float, total: int, number: float | None = None) -> None:

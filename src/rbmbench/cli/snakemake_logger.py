@@ -140,7 +140,6 @@ class LoggedWorkflow:
         return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules, shown)
 
     def _lines(self) -> "JobLines":
-        """Return the lines of the jobs that will run, without targets."""
         from rbmbench.cli.job_lines import JobLines
         from rbmbench.planning.forecast.remaining import UNCOUNTED_SECONDS, Expected, expected_seconds
 

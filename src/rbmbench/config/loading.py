@@ -93,7 +93,6 @@ def _without_nulls(values: dict[str, object], published: Mapping[str, object]) -
 
 
 def _less_nulls(entries: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
-    """Return the entries less those of ``known`` that are null."""
     return {key: entry for key, entry in entries.items() if entry is not None or key not in known}
 
 

@@ -45,7 +45,6 @@ def population_variances(rbm: RBM, visible: Array, stream: Stream, buffers: Buff
 
 
 def _squares(rows: Array) -> Array:
-    """Return the squared norms along the last axis, float64."""
     return (rows * rows).sum(axis=-1, dtype=np.float64)
 
 

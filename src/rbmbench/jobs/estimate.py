@@ -59,7 +59,6 @@ class EstimateJob(Measurement):
 
 
 def _truth(file: Path, rbm: RBM) -> gradient_bias.GroundTruth:
-    """Return the ground truth in a file, after a check of its shape."""
     arrays = results.read_arrays(file, ("mean", "blocks"))
     mean, blocks = arrays["mean"], arrays["blocks"]
     shape = len(rbm.W), rbm.W[0].size + rbm.b[0].size + rbm.c[0].size

@@ -78,7 +78,6 @@ class EvaluateJob(JobKind):
             self._write(task, run, curve, own, spent(checkpointer, "annealing"))
 
     def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, own: Mapping, wall: Mapping) -> None:
-        """Write the annealed curve and the diagnostics of training, and the meta of both."""
         diagnostics = results.read_table(task.model, CURVE)
         results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
         results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": own})

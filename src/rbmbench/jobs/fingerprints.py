@@ -96,7 +96,6 @@ def recipe_fingerprint(name: str, options: Mapping[str, object] | None = None) -
 
 
 def _recipe(name: str) -> set[str]:
-    """Return the code of a data set of this package or of a plug-in."""
     module = datasets.REGISTRY.get(name).__module__
     if module == f"{datasets.__name__}.{name}":
         return _codes(f"datasets/{name}.py", set())
@@ -111,7 +110,6 @@ def _of_plugins(settings: Settings) -> list[str]:
 
 
 def _names(values: object) -> Iterator[str]:
-    """Yield all values of keys "name" in plain data."""
     if isinstance(values, dict) and isinstance(values.get("name"), str):
         yield values["name"]
     for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():

@@ -137,6 +137,5 @@ def _pause(pause: Pause, done: list[AnnealedEstimate], particles: Callable[[], P
 
 
 def _particles(state: State) -> Particles:
-    """Return the state of an annealing that a list of states ends with."""
     finished, visible, log_weights, steps, draw = (state[name] for name in Particles._fields)
     return Particles(finished, visible, log_weights, int(steps), int(draw))

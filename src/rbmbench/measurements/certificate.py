@@ -142,8 +142,6 @@ def certificate(
 
 
 class _Rows:
-    """The rows that models are compared with, and their statistics."""
-
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
         self._data, self._test, self._settings = data, test, settings
         self._packed: PackedData | None = None

@@ -146,8 +146,6 @@ def sampled(
 
 
 class _Results:
-    """Results of the streams that are done."""
-
     def __init__(self, settings: SamplingSettings, first: pd.DataFrame, saved: State | None):
         self._tables = [pd.DataFrame(saved["table"]) if saved else first]
         self.shown = saved["shown"] if saved else {}

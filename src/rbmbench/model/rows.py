@@ -98,7 +98,6 @@ def states_or_missing(values: Any, what: str, units: int) -> np.ndarray:
 
 
 def _real_array(values: object, what: str, allowed: str) -> Array:
-    """Return an array of real numbers or truth values."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         _refuse(what, "masked entries", allowed)
     plain = _unpacked(values, what, allowed)

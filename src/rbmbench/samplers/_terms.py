@@ -63,7 +63,6 @@ class TermSums(Terms):
             self.arrays.b[r] += visible[own].sum(axis=0)
 
     def _keep(self, rows, visible, hidden) -> None:
-        """Collect rows; flush replicas whose rows do not fit."""
         counts, kept = np.diff(rows.bounds), self.arrays.kept
         room = self.arrays.visible.shape[1]
         for r in np.flatnonzero(kept + counts > room):

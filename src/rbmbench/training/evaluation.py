@@ -72,7 +72,7 @@ class EvaluatedRows:
         return {name: rows.log_likelihood(rbm, log_partition) for name, rows in self.sets.items()}
 
 
-class ExactEvaluator:
+class ExactLikelihood:
     """Exact log-likelihood of the training set and of rows (rows, m) that are held out, by their part."""
 
     def __init__(self, data, held_out=MappingProxyType({})):
@@ -87,13 +87,6 @@ class ExactEvaluator:
         """Compile or load all kernels, by an evaluation of two units of each layer."""
         small = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
         log_likelihood(small, np.zeros((1, small.visible_units), np.uint8), exact_log_partition(small))
-
-    def snapshots(self) -> dict[str, np.ndarray]:
-        """Return no snapshots."""
-        return {}
-
-    def restore(self, snapshots: dict[str, np.ndarray]) -> None:
-        """Resume from the snapshots of a checkpoint."""
 
 
 class SnapshotKeeper:
@@ -123,20 +116,19 @@ class SnapshotKeeper:
         self._models = [models[s] for s in range(len(self._iterations))]
 
 
-class WithScore:
-    """An evaluator that adds the pseudo-likelihood of held-out rows, estimated from ``SCORED_UNITS`` units."""
+class PseudoScore:
+    """Pseudo-likelihood of held-out rows, estimated from ``SCORED_UNITS`` units."""
 
-    def __init__(self, evaluator: SnapshotKeeper, rows):
-        self._rows, self._evaluator = binary_rows(rows), evaluator
-        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+    def __init__(self, rows):
+        self._rows = binary_rows(rows)
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the score, one value per trial."""
+        return {PSEUDO_SCORE: pseudo_score(rbm, self._rows)}
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels."""
         pseudo_score(rbm[:1], self._rows[:1])
-
-    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the metrics of the evaluator and the score, one value per trial."""
-        return self._evaluator(rbm, iteration) | {PSEUDO_SCORE: pseudo_score(rbm, self._rows)}
 
 
 def pseudo_score(rbm: RBM, rows) -> np.ndarray:
@@ -145,58 +137,53 @@ def pseudo_score(rbm: RBM, rows) -> np.ndarray:
     return pseudo_log_likelihood(rbm, rows, units).mean(axis=-1)
 
 
-class WithProxy:
-    """An evaluator that adds the reconstruction log-likelihood of the training set, or of some of its rows.
+class ReconstructionProxy:
+    """Reconstruction log-likelihood of the training set, or of some of its rows.
 
     Its random numbers depend only on the seed of the run, the trial and the iteration. Raises a `SettingsError` if the
     settings ask for more rows than the training set has.
     """
 
-    def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper | WithScore, data, settings: RunSettings):
+    def __init__(self, data, settings: RunSettings):
         self._proxy, self._seed = settings.proxy, settings.seed
         self._trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
         rows = self._proxy.rows or len(data)
         if rows > len(data):
             raise SettingsError(f"proxy: rows: must be at most the {len(data)} rows of the data set, got {rows}")
         self._rows = data[np.arange(rows) * len(data) // rows]
-        self._evaluator = evaluator
-        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the proxy and its standard error, one value per trial."""
+        proxy = self._reconstruction(rbm, self._rows, self._trials, iteration)
+        names = "reconstruction_log_likelihood", "reconstruction_log_likelihood_error"
+        return dict(zip(names, proxy, strict=True))
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels."""
-        self._evaluator.warm_up(rbm)
         self._reconstruction(rbm[:1], self._rows[:1], self._trials[:1], 0)
-
-    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the metrics of the evaluator and the proxy, one value per trial."""
-        proxy = self._reconstruction(rbm, self._rows, self._trials, iteration)
-        names = "reconstruction_log_likelihood", "reconstruction_log_likelihood_error"
-        return self._evaluator(rbm, iteration) | dict(zip(names, proxy, strict=True))
 
     def _reconstruction(self, rbm: RBM, rows, trials, iteration: int) -> Reconstruction:
         stream = Stream(self._seed, trials, Purpose.RECONSTRUCTION, iteration << 32)
         return reconstruction_log_likelihood(rbm, rows, stream, chains=self._proxy.chains, steps=self._proxy.steps)
 
 
-class WithBiasBound:
-    """An evaluator that adds the bias of CD-k with chains from the training set, and its bounds.
+class BiasOfCD:
+    """Bias of CD-k with chains from the training set, and its bounds, see `rbmbench.likelihood.cd_bias`.
 
     Raises a `SettingsError` if the model has too many units for enumeration of its chains.
     """
 
-    def __init__(self, evaluator: ExactEvaluator | WithProxy, data, settings: RunSettings):
+    def __init__(self, data, settings: RunSettings):
         check_sizes(data.shape[1], settings.hidden)
-        self._start, self._settings, self._evaluator = empirical_distribution(data), settings, evaluator
-        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+        self._start, self._settings = empirical_distribution(data), settings
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the metrics of `rbmbench.likelihood.cd_bias.bias_and_bounds`, one value per trial."""
+        return bias_and_bounds(rbm.on_host(), self._start, self._steps(iteration))
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels."""
-        self._evaluator.warm_up(rbm)
         bias_and_bounds(rbm[:1].on_host(), self._start, 1)
-
-    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the metrics of the evaluator and of `likelihood.cd_bias.bias_and_bounds`, one value per trial."""
-        return self._evaluator(rbm, iteration) | bias_and_bounds(rbm.on_host(), self._start, self._steps(iteration))
 
     def _steps(self, iteration: int) -> int:
         """Return k: that of the settings, or else of the estimator in the stage of this iteration."""
@@ -217,9 +204,40 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
         )
 
 
-def evaluator(data, hidden_units: int, held_out=MappingProxyType({})) -> ExactEvaluator | SnapshotKeeper:
-    """Return the evaluator for a training set (rows, m), a number of hidden units, and held-out rows by their part."""
-    return ExactEvaluator(data, held_out) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
+class Evaluator:
+    """The metrics of a run at its evaluations, by its settings; with ``keeper`` if log Z cannot be enumerated.
+
+    Each metric is an object with the methods ``__call__(rbm, iteration)`` and ``warm_up(rbm)``. ``data`` (rows, m) is
+    the training set, ``held_out`` has further rows by their part.
+    """
+
+    def __init__(self, data, settings: RunSettings, held_out=MappingProxyType({})):
+        self.keeper = None if is_enumerable(data.shape[1], settings.hidden) else SnapshotKeeper()
+        self._metrics = [self.keeper or ExactLikelihood(data, held_out)]
+        if settings.patience and self.keeper:
+            self._metrics.append(PseudoScore(held_out["validation"]))
+        if settings.proxy:
+            self._metrics.append(ReconstructionProxy(data, settings))
+        if settings.bias_bound:
+            self._metrics.append(BiasOfCD(data, settings))
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return all metrics, one value per trial."""
+        return {name: values for metric in self._metrics for name, values in metric(rbm, iteration).items()}
+
+    def warm_up(self, rbm: RBM) -> None:
+        """Compile or load all kernels."""
+        for metric in self._metrics:
+            metric.warm_up(rbm)
+
+    def snapshots(self) -> dict[str, np.ndarray]:
+        """Return the snapshots, see `SnapshotKeeper.snapshots`; none if log Z can be enumerated."""
+        return self.keeper.snapshots() if self.keeper else {}
+
+    def restore(self, snapshots: dict[str, np.ndarray]) -> None:
+        """Resume from the snapshots of a checkpoint."""
+        if self.keeper:
+            self.keeper.restore(snapshots)
 
 
 def held_out_rows(

@@ -15,7 +15,7 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
 from rbmbench.model.rbm import RBM
 from rbmbench.training.checkpoint import Checkpointer, State
-from rbmbench.training.evaluation import Curve
+from rbmbench.training.evaluation import Curve, Evaluator
 from rbmbench.training.shards import Shard
 
 
@@ -29,7 +29,7 @@ def boundaries(settings: RunSettings) -> list[int]:
 class Loop:
     """A run in progress.
 
-    Parameters of the shards are views of ``rbm``. ``evaluate`` is an evaluator, see `rbmbench.training.evaluation`;
+    Parameters of the shards are views of ``rbm``. ``evaluate`` returns the metrics;
     ``pool`` has the threads for the shards; for ``progress`` see `rbmbench.training.trainer.run`.
     """
 
@@ -38,7 +38,7 @@ class Loop:
         rbm: RBM,
         shards: list[Shard],
         settings: RunSettings,
-        evaluate,
+        evaluate: Evaluator,
         pool: ThreadPoolExecutor,
         progress: Progress | None,
     ):
@@ -163,7 +163,6 @@ class Loop:
         self._report()
 
     def _diagnostics(self) -> dict[str, np.ndarray]:
-        """Return the means of the diagnostics since the last evaluation, (trials,)."""
         return _joined([shard.means(self.iteration - self.evaluated) for shard in self.shards])
 
     def _spent(self) -> np.ndarray:

@@ -223,7 +223,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self.rbm_.c
 
     def _begin(self) -> None:
-        """Forget an earlier model, and draw the seed of a new one."""
         self._trained = None
         self.random_state_ = check_random_state(self.random_state)
         self._seed = int(self.random_state_.randint(2**32, dtype=np.uint64))

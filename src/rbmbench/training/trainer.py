@@ -25,21 +25,13 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
 from rbmbench.kernels import Array, backend_name, backends, ways
-from rbmbench.likelihood import is_enumerable
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import SparseRows, array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
-from rbmbench.training.evaluation import (
-    WithBiasBound,
-    WithProxy,
-    WithScore,
-    check_snapshots_fit,
-    evaluator,
-    held_out_rows,
-)
+from rbmbench.training.evaluation import Evaluator, check_snapshots_fit, held_out_rows
 from rbmbench.training.loop import Loop
 from rbmbench.training.run import TrainingResult
 from rbmbench.training.shards import Shard, make_shards
@@ -149,13 +141,7 @@ def run(
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
     held_out = held_out_rows(settings, held)
-    evaluate = evaluator(data, settings.hidden, held_out)
-    if settings.patience and not is_enumerable(data.shape[1], settings.hidden):
-        evaluate = WithScore(evaluate, held_out["validation"])
-    if settings.proxy:
-        evaluate = WithProxy(evaluate, data, settings)
-    if settings.bias_bound:
-        evaluate = WithBiasBound(evaluate, data, settings)
+    evaluate = Evaluator(data, settings, held_out)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
     parameters = initial.on_host().parameters._asdict() if initial else {}

@@ -162,7 +162,6 @@ def _add_distances(word, words, distance):
 
 @compiled()
 def _count(rows, samples, counts):
-    """Count the distances between packed rows (words, rows) and samples (words, samples) of one replica."""
     distance = np.empty(BLOCK, np.int32)
     for first in range(0, samples.shape[1], BLOCK):
         last = min(samples.shape[1], first + BLOCK)

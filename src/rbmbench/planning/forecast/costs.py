@@ -7,14 +7,12 @@ records do not determine stay near the defaults of `rbmbench.model.work`, times 
 machine.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rbmbench.base.machine import usable_cores
 from rbmbench.model.work import MEGABYTES, SECONDS, Counts, Work
 from rbmbench.planning.forecast.records import Record, StoppingTimes, stopping_times
 
@@ -59,10 +57,7 @@ def fitted_model(
     used = [record for record in records if record.machine == machine]
     words = [f"{len(used)} recorded jobs of this machine"] * bool(used)
     if calibrate and sum(sum(record.seconds.values()) for record in used) < LITTLE_SECONDS:
-        cores = usable_cores()
-        load = f"with a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "under an unknown load"
-        timing = f"a short timing of this machine, {load} on {cores} core{'s' * (cores > 1)}"
-        used, words = used + calibrate(), [*words, timing]
+        used, words = used + calibrate(), [*words, "a short timing of this machine"]
     if not used and records:
         used, words = list(records), [f"{len(records)} recorded jobs of other machines"]
     observations = []

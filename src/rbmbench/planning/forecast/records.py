@@ -168,7 +168,6 @@ def _records(
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield place and meta of all recorded jobs below a folder; note files that cannot be read."""
     own = [Layout("*").job(kind.folder, "*", META) for kind in kinds()]
     for patterns, kept in ((dict.fromkeys(own), False), (KEPT, True)):
         for file in sorted(path for pattern in patterns for path in folder.glob(pattern)):
