@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plug-ins: parts from files of the user's own and from installed packages, found by the registries.
+"""Plug-ins: parts from files of the user's own and from installed packages, for the registries.
 
 A file is named in the configuration (``plugins:``), on the command line (``--plugin``), by `load_plugins`, or in the
 environment variable ``RBMBENCH_PLUGINS``, which processes that are started inherit. A package has entry points in the
@@ -57,7 +57,7 @@ _state = {"loaded": "", "loading": ""}  # values of the environment variable
 
 
 def load_plugins(*paths: str | os.PathLike) -> None:
-    """Load plug-ins, so that their parts are found by name.
+    """Load plug-ins: registries then have their parts by name.
 
     Parameters
     ----------

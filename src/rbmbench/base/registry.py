@@ -36,7 +36,7 @@ def _options(maker: Callable) -> dict[str, object]:
 
 
 class Registry(Generic[Part]):
-    """Registry of the named parts of one package, found by module name and imported on demand.
+    """Registry of the named parts of one package, by module name, imported on demand.
 
     Every module of ``package`` whose name has no leading underscore and is not in ``exclude`` defines the part of that
     name: a class or function decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Binary data sets by name: one public module per data set, found through ``REGISTRY``.
+"""Binary data sets by name: one public module per data set, in ``REGISTRY``.
 
 The fields of a data set's class are its options, checked on creation; its method ``load`` reads or generates the rows.
 """

@@ -73,7 +73,7 @@ def build(
     source, preprocessing : str
         Where the data come from, with their licence; and how the rows were computed from that.
     files : sequence of mapping
-        Each file read: its name, its sha256, and where it was found.
+        Each file read: its name, its sha256, and its origin.
     stand_in_for : str, optional
         The data set that this one stands in for, named in the title.
     columns : sequence of str, optional

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimators of the log-likelihood gradient: one file each, found by name."""
+"""Estimators of the log-likelihood gradient: one file each, by name."""
 
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimate, Estimator, check_continues
 

@@ -4,7 +4,7 @@
 A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than
 its short ones, or one that is worse than independent units, or another temperature or other rates of its units would
 make it much better, or modes of the rows are missing, or others are there. It is **doubtful** where a milder threshold
-is passed. Otherwise nothing wrong was found: "certified" in files, `Verdict.in_words` for people.
+is passed. Otherwise it is "certified" in files, `Verdict.in_words` for people.
 """
 
 import math

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Samplers of RBMs: one file each.
 
-Samplers of streams are found by name, see `create`; `CoupledGibbs`, `exact_samples` and `TrajectoryTempering` are
+Samplers of streams are created by name, see `create`; `CoupledGibbs`, `exact_samples` and `TrajectoryTempering` are
 imported directly.
 """
 

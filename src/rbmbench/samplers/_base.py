@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base of the samplers found by name, which draw streams of samples."""
+"""Base of the samplers of the registry, which draw streams of samples."""
 
 import numpy as np
 

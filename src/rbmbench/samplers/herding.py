@@ -3,7 +3,7 @@
 
     theta <- theta + eps (mean over a mini-batch of (x+ h+', x+, h+) - (x- h-', x-, h-)),   h+ = 1{W'x+ + c > 0},
 
-with (x-, h-) the fixed point found as in rates-herding, and eps = 1. The training set is needed during sampling:
+with (x-, h-) the fixed point of rates-herding, and eps = 1. The training set is needed during sampling:
 mini-batches are successive blocks of its rows, in cycles. There is no decay.
 
 Source: Welling 2009 (herding dynamic weights for partially observed random field models), step size 1; Breuleux,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Update rules of the parameters: one file each, found by name."""
+"""Update rules of the parameters: one file each, by name."""
 
 from collections.abc import Callable
 from functools import partial
