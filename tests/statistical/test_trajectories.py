@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering and log Z along trajectories, on ladders of models that can be enumerated."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from scipy.stats import chi2, norm
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import bennett_log_partition, exact_log_partition, trajectory_ais_log_partition
-from rbmbench.likelihood.trajectories import acceptance
+from rbmbench.likelihood.trajectories import acceptance, bennett_ratio
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import between, from_independent, independent_model
 from rbmbench.samplers import TrajectoryTempering, choose_ladder, exact_samples
@@ -266,6 +268,18 @@ def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
     ratio = last.var(ddof=1) / (errors**2).mean() * (repetitions - 1)
     # The mean of 61 variances with 22 degrees of freedom each is off by about 4 %: limits at a tenth of the rate.
     assert chi2.ppf(ERROR_RATE / 10, repetitions - 1) < ratio < chi2.isf(ERROR_RATE / 10, repetitions - 1)
+
+
+def test_a_bennett_ratio_leaves_its_arrays_to_nobody():
+    lower, upper = np.random.default_rng(0).normal(size=(2, 53))
+    kept = weakref.ref(lower)
+    gc.disable()  # a reference cycle would hold them until the next collection
+    try:
+        bennett_ratio(lower, upper)
+        del lower
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 @DTYPES
