@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rbmbench.likelihood import exact_gradient
     from rbmbench.model.rbm import RBM
     from rbmbench.reporting.compare import results
-    from rbmbench.reporting.plots import plot_curve, plot_filters, plot_samples
+    from rbmbench.training.plots import plot_curve, plot_filters, plot_samples
     from rbmbench.training.run import load_run
     from rbmbench.training.scikit_learn import RBMTransformer, from_scikit_learn, to_scikit_learn
     from rbmbench.training.trainer import train
@@ -50,7 +50,7 @@ _HOMES = {
     "train": "rbmbench.training.trainer",
     "results": "rbmbench.reporting.compare",
     "load_run": "rbmbench.training.run",
-    **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.reporting.plots"),
+    **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.training.plots"),
     **dict.fromkeys(("RBMTransformer", "from_scikit_learn", "to_scikit_learn"), "rbmbench.training.scikit_learn"),
     "datasets": "rbmbench",
     "estimators": "rbmbench",

@@ -28,9 +28,9 @@ from rbmbench.likelihood.exact import normalised
 from rbmbench.measurements.certificate import certificate
 from rbmbench.measurements.verdicts import facts, verdict
 from rbmbench.model.rbm import RBM
-from rbmbench.reporting.plots import check_shape
 from rbmbench.reporting.run_page import Findings, loading_code, write_run_page
 from rbmbench.reporting.text_tables import write_csv
+from rbmbench.training.plots import check_shape
 from rbmbench.training.run import TrainingResult, load_run
 
 ROWS_AT_ONCE = 5000

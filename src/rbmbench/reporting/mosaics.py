@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import seaborn  # noqa: F401  (whose colour map "vlag" is used)
 
-from rbmbench.reporting.plots import BETWEEN, tiled
+from rbmbench.training.plots import BETWEEN, tiled
 
 COLUMNS = ("algorithm", "label", "iteration", "what", "unit", "largest", "pixels")
 """Columns of the table: ``what`` is filter or sample, ``unit`` the number of the hidden unit or of the sample, and

@@ -4,7 +4,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -165,8 +164,10 @@ class TrainingResult:
 
 
 def _plots() -> ModuleType:
-    """Return the module of the plots, imported by name because it is above this package."""
-    return import_module("rbmbench.reporting.plots")
+    """Return the module of the plots, which takes a second to import."""
+    from rbmbench.training import plots
+
+    return plots
 
 
 def _stage_words(stage: Stage, last: int) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from rbmbench import plot_curve, plot_filters, plot_samples
 from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.reporting.plots import tiled
+from rbmbench.training.plots import tiled
 
 CURVE = pd.DataFrame(
     [
