@@ -17,6 +17,8 @@ rejection); Krause, Fischer, Igel 2020 (parallel tempering and Bennett's ratio f
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 from time import perf_counter
 
 import numpy as np
@@ -135,13 +137,13 @@ def tempered_log_partition(
             list(pool.map(lambda tempering: tempering.start(data), group[max(0, len(states) - first) :]))
             while not all(len(tempering.estimate) for tempering in group):
                 started = perf_counter()
-                list(pool.map(lambda tempering, rounds=piece.steps: tempering.advance(rounds), group))
+                list(pool.map(methodcaller("advance", piece.steps), group))
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
                     done = sum(budget if len(each.estimate) else min(each.sets.products, budget) for each in every)
                     progress(done, budget * len(every))
                 if pause:
-                    pause(lambda begun=every[: first + threads]: [tempering.saved() for tempering in begun])
+                    pause(partial(_saved, every[: first + threads]))
     values = np.array([tempering.estimate for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
     fields = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
     fields["log_partition"] += log_of_base(rbm, b0)
@@ -158,6 +160,10 @@ def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
     chosen = np.interp(np.linspace(0, total[-1], levels), total, betas)
     chosen[0], chosen[-1] = 0, 1
     return chosen
+
+
+def _saved(chains: "Sequence[_Tempering]") -> list[State]:
+    return [of_model.saved() for of_model in chains]
 
 
 class _Tempering:
