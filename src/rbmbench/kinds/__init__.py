@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kinds of figures and tables, one file each, found by name: settings, jobs, spec, drawing, caption, evidence.
+"""Kinds of figures and tables, one file each, looked up by name: settings, jobs, spec, drawing, caption, evidence.
 
 Modules import what draws only where they draw: planning, which every step of the workflow does, stays fast.
 """

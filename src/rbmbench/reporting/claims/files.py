@@ -233,7 +233,7 @@ def check(folder: Path, configuration: Configuration) -> None:
     """Check the files of claims of all papers before anything is computed.
 
     Claims may name what a paper has as it is published, or as the scale runs it. `SettingsError` for the first mistake:
-    one line that names file, claim, key, what was found and what is allowed. ``folder`` has the files, ``KEY.yaml``
+    one line that names file, claim, key, the value and the allowed ones. ``folder`` has the files, ``KEY.yaml``
     for each paper.
     """
     for paper in configuration.papers:
