@@ -75,11 +75,14 @@ class UserFile(Recipe):
             named = rows["train"].table.columns if rows["train"].named else ()
         except UnreadableError as error:
             raise DataError(f"{path}: cannot be read as {ending(path)} ({error})") from error
-        return self.build(
-            self.title or path.name.partition(".")[0],
-            **parts,
-            source="a file of the user's own",
-            preprocessing="none",
-            columns=[str(name) for name in named if name not in self.drop_columns],
-            files=[{"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "from": "user"}],
-        )
+        try:
+            return self.build(
+                self.title or path.name.partition(".")[0],
+                **parts,
+                source="a file of the user's own",
+                preprocessing="none",
+                columns=[str(name) for name in named if name not in self.drop_columns],
+                files=[{"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "from": "user"}],
+            )
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
