@@ -85,7 +85,23 @@ def test_filters_count_as_the_csv(opened, claims, facet):
     for value, number in Counter(claims[facet]).items():
         page.select_option(f"select[name={facet}]", value)
         assert counted(page) == number
-        assert page.locator("table.claims tbody tr:visible").count() == number
+        assert page.locator("table.claims tbody tr:visible").count() == min(number, 50)
+
+
+def test_claims_are_displayed_fifty_at_a_time(opened, claims):
+    page = opened("#claims")
+    rows = page.locator("table.claims tbody tr")
+    assert rows.locator("visible=true").count() == 50
+    page.click("#more")
+    assert rows.locator("visible=true").count() == 100
+    page.fill("input[name=q]", "popcd_1.fig1.a.k1")
+    assert rows.locator("visible=true").count() == counted(page) < 50
+    assert page.locator("#more").is_hidden()
+    page = opened("#" + rows.last.get_attribute("id"))
+    assert page.locator("tr:target").is_visible()
+    page = opened("#claims")
+    page.emulate_media(media="print")
+    assert page.locator("table.claims tbody tr:visible").count() == len(claims)
 
 
 def test_search_finds_words_anywhere(opened):

@@ -2,8 +2,10 @@
 "use strict";
 // The claims, tables that can be sorted, buttons that copy commands, and the start of everything.
 
-// Search, filter and sort the claims. The state is in the address: #claims?paper=popcd&verdict=reproduced
+// Search, filter and sort the claims, AT_ONCE rows of which are displayed at first. The state is in the address:
+// #claims?paper=popcd&verdict=reproduced
 
+const AT_ONCE = 50;
 let CLAIMS = [];
 const FACETS = ["scale", "paper", "figure", "verdict", "class"];
 const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null || claim.high == null ? Infinity : claim.high - claim.low), claim: (claim) => claim.claim };
@@ -22,7 +24,9 @@ function startExplorer() {
   const rows = [...body.rows];
   const NAMES = Object.fromEntries(REPORT.papers.flatMap(({ key, title, shown }) => [[key, title || key], ...Object.entries(shown)]));
   const words = CLAIMS.map((claim, place) => rows[place].textContent.toLowerCase());
+  const more = document.getElementById("more");
   let chosen = CLAIMS;
+  let limit = AT_ONCE;
   form.hidden = false;
   for (const name of FACETS) {
     const counts = new Map();
@@ -39,8 +43,22 @@ function startExplorer() {
     const places = [...CLAIMS.keys()];
     if (key) places.sort((a, b) => (key(CLAIMS[a]) < key(CLAIMS[b]) ? -1 : key(CLAIMS[a]) > key(CLAIMS[b]) ? 1 : a - b));
     body.append(...places.map((place) => rows[place]));
-    chosen = places.filter((place) => kept[place]).map((place) => CLAIMS[place]);
+    const fitting = places.filter((place) => kept[place]);
+    fitting.forEach((place, rank) => rows[place].classList.toggle("later", rank >= limit));
+    more.hidden = fitting.length <= limit;
+    more.textContent = `Show ${Math.min(AT_ONCE, fitting.length - limit)} more of ${fitting.length} claims`;
+    chosen = fitting.map((place) => CLAIMS[place]);
     form.querySelector("output").value = `${chosen.length} of ${CLAIMS.length} claims`;
+  }
+
+  function clear() {
+    for (const name of ["q", "sort", ...FACETS]) form.elements[name].value = "";
+  }
+
+  function filter() {
+    limit = AT_ONCE;
+    apply();
+    remember();
   }
 
   function remember() {
@@ -53,7 +71,7 @@ function startExplorer() {
     const hash = location.hash.slice(1);
     if (hash.startsWith("claims")) document.querySelector("#claims details").open = true;
     if (hash.startsWith("claims?")) {
-      form.reset();
+      clear();
       for (const [name, value] of new URLSearchParams(hash.slice(7))) if (form.elements[name]) form.elements[name].value = value;
       apply();
       document.getElementById("claims").scrollIntoView();
@@ -62,8 +80,9 @@ function startExplorer() {
     const [place, asked] = hash.split("?");
     const target = place && document.getElementById(decoded(place));
     if (!target) return;
-    if (target.hidden) {
-      form.reset();
+    if (target.matches("tr.later, tr[hidden]")) {
+      limit = Infinity;
+      if (target.hidden) clear();
       apply();
     }
     for (let part = target; part; part = part.parentElement.closest("details")) if (part.matches("details")) part.open = true;
@@ -76,9 +95,10 @@ function startExplorer() {
     else if (card?.pointed) point(card, null);
   }
 
-  form.addEventListener("input", () => { apply(); remember(); });
+  form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }));
+  form.addEventListener("reset", () => setTimeout(filter));
+  more.addEventListener("click", () => { limit += AT_ONCE; apply(); });
   document.getElementById("download").addEventListener("click", () => {
     const names = ["scale", ...Object.keys(REPORT.results[0].claims[0] ?? {})];
     save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
