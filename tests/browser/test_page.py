@@ -10,7 +10,7 @@ import pytest
 from browser_page import CLAIM, FIGURE, USABLE, card, counted_in, data_of
 
 from rbmbench.cli.making import shown_folders
-from rbmbench.reporting.page.html import rendered
+from rbmbench.reporting.page.html import chart_theme, rendered
 from rbmbench.reporting.page.model import Report
 
 pytestmark = pytest.mark.browser
@@ -241,7 +241,9 @@ def test_labels_are_text(browser, tmp_path):
     }
     looks = {evil: {"colour": "#000000", "width": 1.0}}
     results = [{"name": "own", "judges": True, "claims": [], "shown": [shown]}]
-    report = Report(title=evil, papers=[{"key": "own", "title": evil}], results=results, looks=looks)
+    report = Report(
+        title=evil, papers=[{"key": "own", "title": evil}], results=results, looks=looks, theme=chart_theme()
+    )
     (tmp_path / "page.html").write_text(rendered(report))
     page = browser.new_page()
     said = []

@@ -27,6 +27,7 @@ from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
 from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
 from rbmbench.reporting.style import (
     BLUE,
+    FURTHER,
     PAGE,
     VERMILLION,
     Look,
@@ -56,11 +57,6 @@ MOST_LABELS = 5
 """Of an axis whose ticks have places, which do not touch."""
 MOST_INCHES = 8.6
 """Height of all images on a page."""
-FURTHER = (
-    {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
-    {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
-)
-"""What the curves of a panel's second and third metric have in place of their algorithm's own look."""
 ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
 """Of the bars of estimates."""
 THIN = 0.6

@@ -23,6 +23,8 @@ from matplotlib.figure import Figure
 
 from rbmbench.io.atomic import replaced
 
+PIXELS = 1.5
+"""Size of a point of `LOOK` on the interactive page."""
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
@@ -85,6 +87,11 @@ DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
 
 Look = dict[str, Any]
 """Keyword arguments of `matplotlib.axes.Axes.plot`."""
+FURTHER: tuple[Look, ...] = (
+    {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
+    {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
+)
+"""What the curves of a panel's second and third metric have in place of their algorithm's own look."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 """What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser_page import block_of
+from matplotlib import rcParams
 from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError, SettingsError
@@ -24,14 +25,14 @@ from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
 from rbmbench.planning.chart import Chart
-from rbmbench.reporting import charts, text_tables
+from rbmbench.reporting import charts, style, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import Verdict
-from rbmbench.reporting.page.html import claims_table, rendered, write_report
+from rbmbench.reporting.page.html import chart_theme, claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.page.reader import Folder
-from rbmbench.reporting.style import look_of
+from rbmbench.reporting.style import LOOK, look_of
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -197,7 +198,7 @@ def test_block_ends_at_its_end():
     claim |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "ours"}
     claim |= {"text": "</script><script>alert(1)</script><!--", "verdict": verdict.REPRODUCED}
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
-    report = Report(title="t", papers=(), results=[results], looks={})
+    report = Report(title="t", papers=(), results=[results], looks={}, theme=chart_theme())
     page = rendered(report)
     assert page.count("</script>") == 7
     assert "<!--" not in page
@@ -324,6 +325,14 @@ def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_pa
     assert {key: report.looks[key].colour for key in looks} == {key: look["color"] for key, look in looks.items()}
 
 
+def test_sizes_of_labels_are_those_of_the_pictures(layout, outputs, monkeypatch):
+    before = block(written(layout)).theme
+    monkeypatch.setitem(LOOK, "xtick.labelsize", 2 * LOOK["xtick.labelsize"])
+    with style.theme():
+        assert rcParams["xtick.labelsize"] == LOOK["xtick.labelsize"]
+    assert block(written(layout)).theme == before.model_copy(update={"tick": 2 * before.tick})
+
+
 def test_missing_picture_is_one_line(layout, outputs):
     Path(layout.figure("popcd_fig1", "png")).unlink()
     with pytest.raises(ResultsError, match=r"popcd_fig1\.png: cannot be read \(No such file or directory\)"):
@@ -372,7 +381,9 @@ def test_findings_come_first_with_their_answers_and_claims():
     findings = [finding | {"name": "first", "text": "One <i>finding</i>.", "headline": True}]
     findings += [finding | {"name": "second", "text": "Another.", "answer": "not run", "claims": []}]
     results = {"name": "paper", "judges": True, "findings": findings, "claims": claims, "shown": []}
-    report = Report(title="t", papers=[{"key": "popcd", "title": "A paper"}], results=[results], looks={})
+    report = Report(
+        title="t", papers=[{"key": "popcd", "title": "A paper"}], results=[results], looks={}, theme=chart_theme()
+    )
     html = re.sub(r"<script.*?</script>", "", rendered(report), flags=re.DOTALL)
     first, _, others = html.partition('id="finding/popcd/first"')[2].partition("1 more finding<")
     assert '<b class="answer partly">partly</b> <span>One &lt;i&gt;finding&lt;/i&gt;. <small>1 of 3</small>' in first

@@ -23,10 +23,11 @@ from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
-from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed
+from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed, Theme
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
-from rbmbench.reporting.style import SOLID, look_of
+from rbmbench.reporting.ranges import START
+from rbmbench.reporting.style import FURTHER, LOOK, PIXELS, SOLID, look_of
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
@@ -95,6 +96,7 @@ def write_report(
         papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(here - set(papers))] if key in here),
         results=tuple(results),
         looks=_looks(results),
+        theme=chart_theme(),
         speed=tuple(_speed(Path(folder)) for folder in folders if (Path(folder) / STEPS).is_file()),
     )
     write_text(rendered(report), page)
@@ -124,6 +126,12 @@ def rendered(report: Report) -> str:
 
 def _asset(name: str) -> str:
     return (files("rbmbench.reporting.page") / "assets" / name).read_text(encoding="utf-8")
+
+
+def chart_theme() -> Theme:
+    """Return the look of all charts on the page, that of the pictures."""
+    sizes = {name: PIXELS * LOOK[key] for name, key in (("tick", "xtick.labelsize"), ("label", "axes.labelsize"))}
+    return Theme(**sizes, further=[look["linestyle"][1] for look in FURTHER], start=START)
 
 
 def _looks(results: Iterable[Results]) -> dict[str, Look]:

@@ -25,6 +25,17 @@ class Look(Settings):
     width: FiniteFloat
 
 
+class Theme(Settings):
+    """The look of all charts, from `rbmbench.reporting.style`."""
+
+    tick: FiniteFloat = Field(description="size of numbers on axes, pixels")
+    label: FiniteFloat = Field(description="size of axis titles, pixels")
+    further: tuple[tuple[FiniteFloat, ...], ...] = Field(
+        description="dashes of a panel's second and third metric, in widths of their lines"
+    )
+    start: FiniteFloat = Field(description="share of the iterations that the range of log-likelihoods need not show")
+
+
 class Panel(Settings):
     """One panel: curves over common x."""
 
@@ -167,4 +178,5 @@ class Report(Settings):
     papers: tuple[Paper, ...]
     results: tuple[Results, ...]
     looks: dict[str, Look]
+    theme: Theme
     speed: tuple[Speed, ...] = Field(default=(), exclude=True)

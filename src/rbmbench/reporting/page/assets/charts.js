@@ -4,7 +4,6 @@
 
 let REPORT = null; // what the page shows, see readReport
 const DARK = matchMedia("(prefers-color-scheme: dark)");
-const START = 0.1; // share of the iterations, their climb, that the range of log-likelihoods need not show
 const hidden = new Set(); // algorithms that are hidden on the whole page
 const cards = []; // figures that have been drawn
 
@@ -118,7 +117,7 @@ function verticalRange(card, panel) {
     const [x] = u.data;
     const { min, max } = u.series[0]; // the x that are shown; the scale has its new ends after this
     const climbs = panel.y_title.includes("log-likelihood") && min <= x[0] && max >= x[x.length - 1] && !shown.logX && !shown.logY;
-    const start = x[0] + START * (x[x.length - 1] - x[0]);
+    const start = x[0] + REPORT.theme.start * (x[x.length - 1] - x[0]);
     let [least, most] = [Infinity, -Infinity];
     for (const column of fitted(u, card, panel)) {
       column.forEach((value, place) => {
@@ -139,7 +138,6 @@ function verticalRange(card, panel) {
 }
 
 // A panel's second and third metric have a dash pattern in place of their algorithm's own.
-const FURTHER = [null, [7, 3], [2, 3]];
 const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((one) => one.marked === marked).map(({ metric }) => metric))];
 
 function metricWords(panel) {
@@ -159,7 +157,7 @@ function seriesOptions(card, panel) {
     if (part !== "mean") return edge;
     if (one.marked) return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: 1.2, paths: () => null, points: { show: true, size: 8, width: 1.2, fill: "transparent" } };
     const metric = metricsOf(panel).indexOf(one.metric);
-    const dash = metric > 0 ? FURTHER[metric] : look.dash;
+    const dash = metric > 0 ? REPORT.theme.further[metric - 1].map((part) => part * look.width) : look.dash;
     return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
   });
 }
@@ -265,8 +263,8 @@ function tickText(value) {
 function axis(logarithmic, names = []) {
   const colours = { stroke: () => ink("--ink"), grid: { stroke: () => ink("--grid"), width: 1 }, ticks: { stroke: () => ink("--grid"), width: 1 } };
   const ticks = logarithmic ? { splits: (u, place, least, most) => logTicks(least, most), filter: (u, splits) => splits } : {};
-  if (names.length) return { ...colours, font: "11px system-ui", splits: () => [...names.keys()], values: () => names, rotate: -60 };
-  return { ...colours, ...ticks, font: "11px system-ui", values: (u, splits) => splits.map(tickText) };
+  if (names.length) return { ...colours, font: `${REPORT.theme.tick}px system-ui`, splits: () => [...names.keys()], values: () => names, rotate: -60 };
+  return { ...colours, ...ticks, font: `${REPORT.theme.tick}px system-ui`, values: (u, splits) => splits.map(tickText) };
 }
 
 function draw(card, panel, box) {
@@ -280,7 +278,7 @@ function draw(card, panel, box) {
       x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
       y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(card, panel) },
     },
-    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
+    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: `${REPORT.theme.label}px system-ui` }, { ...axis(card.shown.logY), size: 62 }],
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
@@ -441,6 +439,7 @@ function drawnCard(article) {
 }
 
 function startCharts() {
+  document.documentElement.style.setProperty("--label", `${REPORT.theme.label}px`);
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
