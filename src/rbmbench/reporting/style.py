@@ -101,7 +101,7 @@ COORDINATES = re.compile(r'(?<= [dxy]=")[^"]*')
 BLACK, GREY, BLUE, VERMILLION, GREEN = "#000000", "#6E6E6E", "#0072B2", "#D55E00", "#008A64"
 FAMILIES = {
     "cd": VERMILLION,
-    "expected_cd": VERMILLION,
+    "expected_cd": "#8C564B",
     "pcd": "#AA4499",
     "sml": "#AA4499",
     "pop_cd": BLUE,

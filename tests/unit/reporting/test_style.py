@@ -74,6 +74,13 @@ def test_no_two_curves_of_a_figure_look_alike(configuration):
             assert pair(a) != pair(b), (key, first, second)
 
 
+def test_an_algorithm_of_several_papers_has_one_look(configuration):
+    looks = {}
+    for paper in configuration.papers:
+        for key, one in paper.algorithms.items():
+            assert looks.setdefault(key, (one.color, one.dash)) == (one.color, one.dash), (paper.key, key)
+
+
 def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configuration):
     own = {key for paper in configuration.papers for key, one in paper.algorithms.items() if one.color}
     known = {key for paper in configuration.papers for key in keys_of(paper)} - own

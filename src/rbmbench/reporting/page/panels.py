@@ -31,11 +31,14 @@ def panel_of(chart: ChartPanel) -> Panel:
         x = np.unique(np.concatenate([_chosen(np.array(of_curve), chart.x, each) for of_curve in own]))
     places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
     series = tuple(_series(curve, x, places) for curve in curves)
+    # The page says beside the title how further metrics are drawn.
+    metrics = list(dict.fromkeys(one.metric_title for one in chart.series if not one.marked and one.metric_title))
+    y_title = chart.y.title.replace(" and ".join(metrics), metrics[0]) if metrics else chart.y.title
     return Panel(
         name=chart.name,
         title=chart.title,
         x_title=chart.x.title,
-        y_title=chart.y.title,
+        y_title=y_title,
         log_x=chart.x.log,
         log_y=chart.y.log,
         range=chart.y.range,

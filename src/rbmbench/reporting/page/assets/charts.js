@@ -143,7 +143,7 @@ const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((on
 function metricWords(panel) {
   const lines = metricsOf(panel).slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`);
   const words = [...lines, ...metricsOf(panel, true).map((name) => `open circles: ${name}`)];
-  return words.length ? ` (${words.join(", ")})` : "";
+  return words.length ? `; ${words.join("; ")}` : "";
 }
 
 function seriesOptions(card, panel) {
