@@ -32,9 +32,9 @@ def test_labelled_grey_values_are_read_without_their_labels():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(6, [0.5] * 255)], "found 256 numbers per line"),
-        ([(6, [1.5] * 256)], "found a grey value outside -1 to 1"),
-        ([(6, [0.5] * 256), (7, [0.5] * 255)], "expected lines of numbers"),
+        ([(6, [0.5] * 255)], "got 256 numbers"),
+        ([(6, [1.5] * 256)], "grey values must be from -1 to 1, got 1.5"),
+        ([(6, [0.5] * 256), (7, [0.5] * 255)], "must have lines of numbers"),
     ],
 )
 def test_other_lines_are_one_line(rows, message):
@@ -44,7 +44,7 @@ def test_other_lines_are_one_line(rows, message):
 
 def test_bits_with_commas():
     np.testing.assert_array_equal(bits_with_commas(FILE, b"0,1,1\n1,0,0\n", "here"), [[0, 1, 1], [1, 0, 0]])
-    for text, message in ((b"0,2\n", "expected lines of 0 and 1"), (b"0,1\n1\n", "expected lines of numbers")):
+    for text, message in ((b"0,2\n", "must have lines of 0 and 1"), (b"0,1\n1\n", "must have lines of numbers")):
         with pytest.raises(DataError, match=f"here: {message}"):
             bits_with_commas(FILE, text, "here")
 
