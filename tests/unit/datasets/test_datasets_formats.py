@@ -79,8 +79,8 @@ def test_idx_files_that_are_wrong(images):
     whole = idx(images)
     assert "got 00000801" in fails(idx_images, gzip.compress(b"\0\0\x08\x01" + whole[4:]))
     assert "an idx3-ubyte file" in fails(idx_images, gzip.compress(whole[:9]))
-    assert "45 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole[:-1]))
-    assert "47 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole + b"\0"))
+    assert "must have 46 bytes for 5x3x2 images, got 45" in fails(idx_images, gzip.compress(whole[:-1]))
+    assert "must have 46 bytes for 5x3x2 images, got 47" in fails(idx_images, gzip.compress(whole + b"\0"))
 
 
 def test_gzip_files_that_are_wrong(images):

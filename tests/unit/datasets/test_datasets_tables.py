@@ -32,7 +32,7 @@ def test_labelled_grey_values_are_read_without_their_labels():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(6, [0.5] * 255)], "got 256 numbers"),
+        ([(6, [0.5] * 255)], "must have a label and 256 pixels a line, got 256 numbers"),
         ([(6, [1.5] * 256)], "grey values must be from -1 to 1, got 1.5"),
         ([(6, [0.5] * 256), (7, [0.5] * 255)], "must have lines of numbers"),
     ],
