@@ -360,8 +360,10 @@ class WholeTerms(Terms):
         self.add_states(rows, other_hidden, other_activation, -1)
 
 
-@COUPLINGS
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("coupling", "k"),
+    [("rbm", 1), ("rbm", 3), ("general", 2), ("both_layers", 1), ("both_layers", 3), ("from_start", 2)],
+)
 def test_the_terms_whose_variance_is_reported_have_no_bias(coupling, k):
     rbm, runs, chains = two_mode_rbm(M, N, coupling=6.0), 3, 20_011
     table, model = Enumerated.of(rbm), repeated(rbm.astype(np.float32), runs)
