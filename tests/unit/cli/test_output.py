@@ -110,7 +110,6 @@ def test_a_run_ends_well_whatever_becomes_of_its_output(data, tmp_path, streams)
     assert main(data) == 0
     command = [sys.executable, "-m", "rbmbench", "train", "--settings", json.dumps(RUN), "--data", data[-1]]
     command += ["--run-id", "run", "--out", str(tmp_path / "run"), "--log", str(tmp_path / "x.log")]
-    command += ["--backend", "numpy"]
     shell = ["bash", "-c", f'set -o pipefail; "$@" {streams}', "bash", *command]
     assert subprocess.run(shell, check=False, timeout=300).returncode == 0
     assert sorted(os.listdir(tmp_path / "run")) == OUTPUTS
