@@ -70,7 +70,7 @@ def test_a_step_has_both_laws_and_meets_as_often_as_can_be(coupling):
 @COUPLINGS
 def test_each_of_two_chains_stays_in_the_models_distribution(coupling, monkeypatch):
     rbm = two_mode_rbm(M, N, coupling=8.0)
-    table, pairs = Enumerated.of(rbm), 100_003
+    table, pairs = Enumerated.of(rbm), 40_009
     p_v = table.joint.sum(axis=1)
     start = table.visible[np.random.default_rng(3).choice(len(p_v), size=(1, pairs), p=p_v)].astype(np.float32)
     seen, step = [], Pairs.couple_visible
@@ -112,9 +112,9 @@ def exact_difference(estimates, table):
         ("from_start", 2, True),
     ],
 )
-def test_a_million_estimates_have_no_bias(coupling, k, antithetic):
+def test_estimates_have_no_bias(coupling, k, antithetic):
     rbm = two_mode_rbm(M, N, coupling=6.0)
-    table, runs, chains = Enumerated.of(rbm), 200, 5003
+    table, runs, chains = Enumerated.of(rbm), 200, 1009
     rows = np.zeros((runs, chains, M), np.float32)
     rows[:, :, 0] = 1
     model = repeated(rbm.astype(np.float32), runs)
@@ -131,7 +131,7 @@ def test_a_million_estimates_have_no_bias(coupling, k, antithetic):
     assert exact_difference(found, table).max() < 4
     assert diagnostics["forced_meetings"].max() == 0
     # The test has power: CD-1 from the same rows is many standard errors off.
-    assert exact_difference(estimates("cd", k=1)[0], table).max() > 100
+    assert exact_difference(estimates("cd", k=1)[0], table).max() > 50
 
 
 def chance_to_meet_at_once(table, row, coupling):
@@ -360,8 +360,10 @@ class WholeTerms(Terms):
         self.add_states(rows, other_hidden, other_activation, -1)
 
 
-@COUPLINGS
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("coupling", "k"),
+    [("rbm", 1), ("rbm", 3), ("general", 2), ("both_layers", 1), ("both_layers", 3), ("from_start", 2)],
+)
 def test_the_terms_whose_variance_is_reported_have_no_bias(coupling, k):
     rbm, runs, chains = two_mode_rbm(M, N, coupling=6.0), 3, 20_011
     table, model = Enumerated.of(rbm), repeated(rbm.astype(np.float32), runs)

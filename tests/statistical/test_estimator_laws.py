@@ -118,7 +118,7 @@ def test_only_leave_one_out_has_the_direction_of_the_model_expectation(m, n, k):
     assert off_direction("cd")[1] > 1e-3
 
 
-M, N, ROWS = 5, 3, 2**18
+M, N, ROWS = 5, 3, 2**16
 
 
 def weighted_mean_and_error(name, rbm, **options):
@@ -147,14 +147,14 @@ def weighted_mean_and_error(name, rbm, **options):
     ],
 )
 def test_population_estimates_are_consistent_and_cd_is_not(name, options):
-    # The self-normalised estimate's own bias, of order 1 / ROWS, is a hundredth of its standard error. Rows are drawn
+    # The self-normalised estimate's own bias, of order 1 / ROWS, is a fiftieth of its standard error. Rows are drawn
     # from different components, so the delta method's error is an upper bound.
     rbm = random_rbm(M, N, seed=21)
     exact = Enumerated.of(rbm).expectation
     mean, error = weighted_mean_and_error(name, rbm, **options)
     assert (np.abs(mean - exact) / error).max() < two_sided(len(exact))
     mean, error = weighted_mean_and_error("cd", rbm, k=options["k"])
-    assert (np.abs(mean - exact) / error).max() > 20
+    assert (np.abs(mean - exact) / error).max() > 10
 
 
 @pytest.mark.parametrize("k", [1, 3])

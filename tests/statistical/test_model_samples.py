@@ -8,7 +8,7 @@ from core_helpers import Enumerated, random_rbm, total_variation, total_variatio
 from rbmbench.model.rbm import RBM
 
 ERROR_RATE = 1e-5
-M, N, SAMPLES = 5, 3, 7_001
+M, N, SAMPLES = 5, 3, 3_001
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -15,6 +15,7 @@ from rbmbench.io import results
 from rbmbench.training import trainer
 
 DATA = binary_data(23, 6)
+FAST = "--no-certificate"
 RUN = {"curve.parquet", "model.npz", "meta.json"}
 MADE = RUN | {"curve.png", "filters.png", "samples.png", "index.html"}
 
@@ -39,9 +40,9 @@ def fit(data, out, *arguments) -> int:
     return main(["fit", str(data), "--out", str(out), *map(str, ("--hidden", 5, "--iterations", 11, *arguments))])
 
 
-def test_a_file_becomes_models_pictures_and_a_page(file, tmp_path, capsys):
+def test_a_file_becomes_models_pictures_and_a_page(own, tmp_path, capsys):
     options = "--estimator", "pop_cd", "--k", 2, "--rate", 0.5, "--batch", 3, "--seed", 13, "--update", "weight_decay"
-    assert fit(file, tmp_path / "run", *options, "--trials", 2, "--shape", "2x3") == 0
+    assert fit(own, tmp_path / "run", *options, "--trials", 2, "--shape", "2x3") == 0
     assert {path.name for path in (tmp_path / "run").iterdir()} == MADE
     expected = rbmbench.train(
         DATA, hidden=5, batch=3, iterations=11, estimator="pop_cd", options={"k": 2}, rate=0.5, seed=13, trials=2,
@@ -72,7 +73,7 @@ def test_names_are_text_on_the_page(tmp_path):
 def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "ANNEALING", fitting.ANNEALING.model_copy(update={"particles": 7, "temperatures": 13}))
     np.save(tmp_path / "own.npy", binary_data(31, 29))
-    assert fit(tmp_path / "own.npy", tmp_path / "run", "--hidden", 27, "--checkpoint", tmp_path / "c.npz") == 0
+    assert fit(tmp_path / "own.npy", tmp_path / "run", "--hidden", 27, "--checkpoint", tmp_path / "c.npz", FAST) == 0
     assert {path.name for path in (tmp_path / "run").iterdir()} == MADE | {"evaluation"}
     loaded = rbmbench.load_run(tmp_path / "run")
     likelihood = loaded.curve.query("metric == 'log_likelihood'")
@@ -80,13 +81,13 @@ def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
     assert "annealed" in (tmp_path / "run" / "index.html").read_text()
     assert not list(tmp_path.glob("c*.npz"))
     # A smaller model in the same folder does not take the former one's evaluation for its own.
-    assert fit(tmp_path / "own.npy", tmp_path / "run") == 0
+    assert fit(tmp_path / "own.npy", tmp_path / "run", FAST) == 0
     assert "annealed" not in (tmp_path / "run" / "index.html").read_text()
     assert "log_partition_error" not in set(rbmbench.load_run(tmp_path / "run").curve["metric"])
 
 
 def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypatch, capsys):
-    options = "--iterations", 41, "--checkpoint", tmp_path / "c.npz", "--checkpoint-seconds", 0, "--batch", 3
+    options = "--iterations", 41, "--checkpoint", tmp_path / "c.npz", "--checkpoint-seconds", 0, "--batch", 3, FAST
     assert fit(own, tmp_path / "whole", *options) == 0
 
     class Stop:

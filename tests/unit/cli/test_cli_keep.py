@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 import yaml
+from matplotlib.figure import Figure
 from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 from sample_results import isl_figure
 
@@ -15,7 +16,7 @@ from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.io.results import read_kept_metas
 from rbmbench.planning.specs import parse_spec
-from rbmbench.reporting import charts
+from rbmbench.reporting import charts, drawing
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
 from rbmbench.reporting.text_tables import write_text
 
@@ -26,6 +27,12 @@ def draw(scale, values):
     files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md")}
     charts.write_figure(spec, spec.read(), csv=layout.numbers(spec.key), **files)
     write_text(json.dumps(values), layout.spec(spec.key))
+
+
+@pytest.fixture(autouse=True)
+def _empty_pictures(monkeypatch):
+    """The tests of drawing are elsewhere."""
+    monkeypatch.setattr(drawing, "draw_chart", lambda *_: Figure((1, 1)))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files to begin with work as they are, their tests can fail, and nothing is overwritten."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +21,8 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def pytest_of(file: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+def pytest_of(*names: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *names]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -32,23 +33,32 @@ def refused(capsys, *arguments: str) -> str:
     return line.removeprefix("rbmbench: error: ")
 
 
-@pytest.mark.parametrize("what", ["estimator", "dataset"])
-def test_a_part_works_with_its_test_which_notices_another_formula(what, capsys, tmp_path):
-    assert main(["new", what, "my_own", "--folder", "parts"]) == 0
-    printed = capsys.readouterr().out
-    assert "python -m pytest parts/test_my_own.py" in printed
-    assert "snakemake -c2 all --configfile parts/my_own.yaml" in printed
-    file = tmp_path / "parts" / "my_own.py"
-    assert "class MyOwn(" in file.read_text()
-    assert not {"part_name", "PartName", "plugin_folder"} & set(file.read_text().split())
-    done = pytest_of("parts/test_my_own.py")
+FORMULAS = {"estimator": ("self.fading ** np", "0.6 ** np"), "dataset": ("[:, ::-1]", "")}
+
+
+def test_parts_work_with_their_tests_which_notice_other_formulas(capsys, tmp_path):
+    for what in FORMULAS:
+        assert main(["new", what, f"my_{what}", "--folder", "parts"]) == 0
+        printed = capsys.readouterr().out
+        assert f"python -m pytest parts/test_my_{what}.py" in printed
+        assert f"snakemake -c2 all --configfile parts/my_{what}.yaml" in printed
+        text = (tmp_path / "parts" / f"my_{what}.py").read_text()
+        assert f"class My{what.capitalize()}(" in text
+        assert not {"part_name", "PartName", "plugin_folder"} & set(text.split())
+    # The test of a paper is run beside them.
+    assert main(["new", "paper", "my_own"]) == 0
+    assert "snakemake -c2 paper_my_own claims report --configfile config/my_own.yaml" in capsys.readouterr().out
+    files.check(Path("config/claims"), load(["config/my_own.yaml"]))
+    done = pytest_of("parts", "config/test_my_own.py")
     assert done.returncode == 0, done.stdout
-    right, wrong = {"estimator": ("self.fading ** np", "0.6 ** np"), "dataset": ("[:, ::-1]", "")}[what]
-    assert right in file.read_text()
-    file.write_text(file.read_text().replace(right, wrong))
-    assert pytest_of("parts/test_my_own.py").returncode == 1
-    assert main(["list", f"{what}s", "--plugin", "parts/my_own.py"]) == 0
-    assert "  my_own  (parts/my_own.py)\n      MyOwn: " in capsys.readouterr().out
+    for what, (right, wrong) in FORMULAS.items():
+        file = tmp_path / "parts" / f"my_{what}.py"
+        assert right in file.read_text()
+        file.write_text(file.read_text().replace(right, wrong))
+        assert main(["list", f"{what}s", "--plugin", f"parts/my_{what}.py"]) == 0
+        assert f"  my_{what}  (parts/my_{what}.py)\n      My{what.capitalize()}: " in capsys.readouterr().out
+    failed = re.findall(r"^FAILED parts/test_my_(\w+)\.py", pytest_of("parts").stdout, re.MULTILINE)
+    assert set(failed) == set(FORMULAS)
 
 
 @pytest.mark.parametrize("what", ["estimator", "dataset"])
@@ -62,13 +72,6 @@ def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing
     if what == "estimator":
         shown = found.figures["popcd_figown"].spec.panels[0].runs[-1]
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
-
-
-def test_a_paper_works_with_its_claims_and_its_test(capsys):
-    assert main(["new", "paper", "my_own"]) == 0
-    assert "snakemake -c2 paper_my_own claims report --configfile config/my_own.yaml" in capsys.readouterr().out
-    files.check(Path("config/claims"), load(["config/my_own.yaml"]))
-    assert pytest_of("config/test_my_own.py").returncode == 0
 
 
 @pytest.mark.parametrize("there", ["my_own.py", "test_my_own.py", "my_own.yaml"])

@@ -109,18 +109,20 @@ CURVES = (OWN, Series(key="empty", label="Empty", x=(), mean=()))
 AXES = {"x": Axis(title="x", ticks=("p", "q", "r")), "y": Axis(title="y")}
 
 
-@pytest.mark.parametrize("sheet", [PAGE, *PUBLICATION.values()])
+SHOWN = (
+    {"series": CURVES},
+    {"series": (OWN,), "drawn_as": "points"},
+    {"series": (OWN,), "drawn_as": "cells"},
+    {"series": (SHARES, CURVES[1]), "drawn_as": "steps"},
+    {"bars": (Bars(key="own", edges=(0.0, 1.0, 2.0), heights=(0.25, 0.75)),)},
+    {"series": CURVES, "marks": (Mark(key="other", at=1.0), Mark(key="own", at=0.0, height=3.0))},
+    {},
+)
+
+
+# Every way to draw on one sheet, and every sheet once.
 @pytest.mark.parametrize(
-    "shown",
-    [
-        {"series": CURVES},
-        {"series": (OWN,), "drawn_as": "points"},
-        {"series": (OWN,), "drawn_as": "cells"},
-        {"series": (SHARES, CURVES[1]), "drawn_as": "steps"},
-        {"bars": (Bars(key="own", edges=(0.0, 1.0, 2.0), heights=(0.25, 0.75)),)},
-        {"series": CURVES, "marks": (Mark(key="other", at=1.0), Mark(key="own", at=0.0, height=3.0))},
-        {},
-    ],
+    ("shown", "sheet"), [*((shown, PAGE) for shown in SHOWN), *((SHOWN[0], sheet) for sheet in PUBLICATION.values())]
 )
 def test_a_chart_without_a_layout_or_a_legend_has_a_picture(tmp_path, shown, sheet):
     panels = tuple(ChartPanel(name=name, title="T", **AXES, **shown) for name in "abcd")

@@ -168,7 +168,8 @@ def test_a_trial_alone_is_the_same_with_two_threads_and_large_layers():
 @SCHEDULE
 def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
     settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
-    for iteration in range(1, 29):
+    # Past two epochs and an evaluation; where a run has several stages, past all of them.
+    for iteration in range(1, 9 if len(schedule) == 1 else 29):
         # The first piece is of one iteration. Asked a second time, it says that a signal came.
         asked = iter([None, 15])
         line = f"stopped at iteration {iteration} of 29; run the same command again to resume from {checkpoint}"
