@@ -16,9 +16,17 @@ from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import RunFolder
 from rbmbench.reporting import charts
-from rbmbench.reporting.curves import CurveResults, Curves
-from rbmbench.reporting.frames import TITLES, CurvesFigure, PanelSpec, RunData, initial_words, tidy_curves
-from rbmbench.reporting.marks import first_reached, levels
+from rbmbench.reporting.curves import CurveResults, Curves, references
+from rbmbench.reporting.frames import (
+    TITLES,
+    CurvesFigure,
+    PanelSpec,
+    RunData,
+    first_reached,
+    initial_words,
+    levels,
+    tidy_curves,
+)
 from rbmbench.reporting.words import (
     count,
     cuts,
@@ -89,8 +97,6 @@ class LearningCurvesSpec(CurvesFigure):
 
     def read(self) -> CurveResults:
         """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
-        from rbmbench.reporting.references import references
-
         runs = {folder: RunData.read(folder) for folder in self.folders()}
         lines = {panel.name: references(panel) for panel in self.panels}
         return CurveResults(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))

@@ -20,8 +20,7 @@ from rbmbench.io.results import read_table
 from rbmbench.measurements.verdicts import CERTIFIED, verdict
 from rbmbench.planning.specs import Curve, Shown, Spec
 from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
-from rbmbench.reporting.frames import RunData, training_seconds
-from rbmbench.reporting.marks import first_reached
+from rbmbench.reporting.frames import RunData, first_reached, training_seconds
 from rbmbench.updates import products_of
 
 COSTS = {"products": "matrix products", "seconds": "processor seconds"}

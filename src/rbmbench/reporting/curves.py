@@ -10,14 +10,19 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.errors import SettingsError
+from rbmbench import datasets
+from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.metrics import ERRORS, NORMAL
 from rbmbench.io.meta import Meta
+from rbmbench.io.results import read_arrays
+from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
+from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Line
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Place, RunFolder
 from rbmbench.reporting.frames import (
     FINAL_SHARE,
+    TITLES,
     Band,
     CurvesFigure,
     PanelSpec,
@@ -29,10 +34,13 @@ from rbmbench.reporting.frames import (
     with_estimates,
 )
 from rbmbench.reporting.words import FEW_PARTICLES, count, unbroken
+from rbmbench.training.evaluation import DistinctRows
 
 QUANTILES = "quantiles"
 ROUNDING = 1e-9
 """Nats."""
+TRUE_ARRAYS = ("true_W", "true_b", "true_c")
+"""Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
@@ -44,6 +52,46 @@ def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
         + ", ".join(unbroken(f"{line.algorithm} {line.effective:.2g}") for line in lines.itertuples())
         for panel, lines in few.groupby("panel")
     }
+
+
+def maximum(rows: np.ndarray) -> float:
+    """Return the largest mean log-likelihood that any model of rows (N, m) of 0 and 1 can have, nats per sample.
+
+    It is (1/N) sum_i log p^(v_i), with the frequencies p^ of the rows.
+    """
+    shares = DistinctRows(rows).counts / len(rows)
+    return float(shares @ np.log(shares))
+
+
+def references(panel: PanelSpec) -> list[Line]:
+    """Return the horizontal lines of a panel: exact log-likelihoods, means per sample of its rows, in nats.
+
+    They are the `maximum`, and the log-likelihood of the RBM that the rows were drawn from. The rows are those that the
+    log-likelihood of the panel is of: of the training set, or of the test set.
+
+    Raises
+    ------
+    DataError
+        If the file of the data set is missing or damaged.
+    ResultsError
+        If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
+    """
+    part = "train" if "log_likelihood" in panel.metrics else "test"
+    rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
+    lines = []
+    for name in panel.references:
+        if name == "maximum":
+            value = maximum(rows)
+        else:
+            arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
+            rbm = RBM(*(arrays[array] for array in TRUE_ARRAYS))
+            if not is_enumerable(rbm.visible_units, rbm.hidden_units):
+                sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
+                message = f"the true model has {sizes}, too many for the reference 'true_model'"
+                raise ResultsError(f"{panel.data_file}: {message}")
+            value = float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
+        lines.append(Line(title=TITLES[name], value=value, look=name))
+    return lines
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rbmbench.reporting.words import FEW_PARTICLES
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
 TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
-"""Horizontal lines of panels, see `rbmbench.reporting.references`."""
+"""Horizontal lines of panels, see `rbmbench.reporting.curves.references`."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 
 
@@ -312,3 +312,22 @@ def initial_words(initial: Mapping[str, object]) -> list[str]:
     words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
     biases = {"zero": ["biases zero"], "base_rate": ["base-rate biases"]}
     return [words, *biases.get(initial.get("biases"), [])]
+
+
+def levels(means: np.ndarray, share: float) -> np.ndarray:
+    """Return start + share (best - start) of curves (..., curves, evaluations): (...,).
+
+    The start is the mean of the curves' first values, the best the largest value of any of them. With log-likelihoods,
+    which are negative, a share of the best value itself would say nothing.
+    """
+    start = means[..., 0].mean(axis=-1)
+    return start + share * (means.max(axis=(-2, -1)) - start)
+
+
+def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return the first iteration (evaluations,) at which curves (..., evaluations) are at a level or above, else inf.
+
+    ``level`` has the leading shape of the curves, or one that goes with it.
+    """
+    there = means >= np.asarray(level)[..., None]
+    return np.where(there.any(axis=-1), iterations[there.argmax(axis=-1)], np.inf)

@@ -15,8 +15,8 @@ from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.reporting import frames, ranges
+from rbmbench.reporting.curves import maximum, references
 from rbmbench.reporting.frames import Band
-from rbmbench.reporting.references import maximum, references
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
 SHOWN = ["log_likelihood", "reconstruction_log_likelihood", "compared_log_likelihood"]

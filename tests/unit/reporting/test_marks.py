@@ -9,7 +9,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.marks import first_reached, levels
+from rbmbench.reporting.frames import first_reached, levels
 
 TRIALS = np.array([[-0.25], [0.0], [0.25]])
 

@@ -10,10 +10,10 @@ from rbmbench.planning.chart import Axis, ChartPanel
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts
 from rbmbench.reporting.frames import RunData
+from rbmbench.reporting.page.html import strip
 from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.panels import MOST_POINTS, MOST_POINTS_OF_A_CURVE, MOST_POINTS_OF_A_TRIAL, panel_of
 from rbmbench.reporting.page.reader import order
-from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.words import summarised
 
 CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "what"), "")
@@ -118,15 +118,13 @@ def test_single_trials_are_points_of_the_chart():
 
 def test_strip_places_numbers_in_order():
     found = strip(Claim(**CLAIM | {"measured": 2.0, "low": 1.0, "high": 3.0, "above": 0.0, "published": "4.0"}))
-    assert found.range == (8.0, 100.0)
-    assert found.interval == (29.0, 71.0)
-    assert (found.measured, found.printed, found.log) == (50.0, 92.0, False)
+    places = {"range": (8.0, 100.0), "interval": (29.0, 71.0), "measured": 50.0, "printed": 92.0}
+    assert found == places | {"log": False}
 
 
 def test_strip_of_numbers_of_many_magnitudes_is_logarithmic():
     found = strip(Claim(**CLAIM | {"measured": 1e-3, "above": 1e-5, "below": 1e-1, "published": "much larger"}))
-    assert found.log
-    assert (found.range, found.measured, found.printed) == ((8.0, 92.0), 50.0, None)
+    assert found == {"range": (8.0, 92.0), "interval": None, "measured": 50.0, "printed": None, "log": True}
 
 
 @pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}])

@@ -4,12 +4,14 @@
 import base64
 import gzip
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -22,10 +24,9 @@ from rbmbench.planning.chart import TablePart
 from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
 from rbmbench.reporting.claims.files import ClaimFile
-from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
+from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, NUMBERS, REPRODUCED, Verdict
 from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed, Theme
 from rbmbench.reporting.page.reader import Folder, order, picture
-from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.ranges import START
 from rbmbench.reporting.style import FURTHER, LOOK, PIXELS, SOLID, look_of
 from rbmbench.reporting.text_tables import interval, significant, write_text
@@ -36,6 +37,10 @@ VERDICTS = {REPRODUCED: ("yes", "✓"), NOT_REPRODUCED: ("no", "✗"), INCONCLUS
 SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "snapshots.js", "page.js")
 STEPS = "steps.csv"
 """The file of measured speed by which its folder is known."""
+MARGIN = 0.08
+"""Share of the strip of a claim on either side of the outermost number."""
+MOST_LINEAR = 50
+"""Positive numbers whose largest is more than so many times the smallest lie on a logarithmic strip."""
 
 
 def write_report(
@@ -212,6 +217,32 @@ def _compared(report: Report) -> list[tuple[Claim, list[Claim | None]]]:
         if len({line.verdict for line in lines if line}) > 1:
             differing.append((next(line for line in lines if line), lines))
     return differing
+
+
+def strip(claim: Claim) -> dict[str, Any] | None:
+    """Return where the numbers of a claim lie on the strip that shows them, in percent of its width.
+
+    Keys are range (accepted), interval, measured, printed, and log (whether the strip is logarithmic); None stands for
+    what there is not. None without a measured number or a range.
+    """
+    if claim.measured is None or claim.above is claim.below is None:
+        return None
+    numbers = {name: getattr(claim, name) for name in NUMBERS if getattr(claim, name) is not None}
+    with suppress(ValueError):  # words
+        numbers["printed"] = float(claim.published)
+    log = min(numbers.values()) > 0 and max(numbers.values()) > MOST_LINEAR * min(numbers.values())
+    scaled = {name: math.log(number) if log else number for name, number in numbers.items()}
+    least = min(scaled.values())
+    span = (max(scaled.values()) - least) or 1.0
+    shares = {name: (number - least) / span for name, number in scaled.items()}
+    places = {name: round(100 * (MARGIN + (1 - 2 * MARGIN) * share), 2) for name, share in shares.items()}
+    return {
+        "range": (places.get("above", 0.0), places.get("below", 100.0)),
+        "interval": (places["low"], places["high"]) if {"low", "high"} <= places.keys() else None,
+        "measured": places["measured"],
+        "printed": places.get("printed"),
+        "log": log,
+    }
 
 
 def claims_table(verdicts: Iterable[Verdict]) -> str:

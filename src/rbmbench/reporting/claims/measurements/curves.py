@@ -37,8 +37,7 @@ from rbmbench.reporting.claims.measurements._base import (
     paired,
 )
 from rbmbench.reporting.curves import Curves
-from rbmbench.reporting.frames import FINAL_SHARE
-from rbmbench.reporting.marks import first_reached, levels
+from rbmbench.reporting.frames import FINAL_SHARE, first_reached, levels
 
 CurveNames = Annotated[list[CurveName], Field(min_length=2)]
 Statistic = Literal["final", "peak", "decline"]
