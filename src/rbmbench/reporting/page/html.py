@@ -29,7 +29,7 @@ from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, S
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.ranges import START
 from rbmbench.reporting.style import FURTHER, LOOK, PIXELS, SOLID, look_of
-from rbmbench.reporting.text_tables import interval, significant, write_text
+from rbmbench.reporting.text_tables import interval, part_of, significant, write_text
 from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
@@ -162,10 +162,8 @@ def _speed(folder: Path) -> Speed:
         caption = speed.caption(meta)
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{folder}: does not say what was measured ({error})") from None
-    lines = cells.to_numpy().tolist()
-    words = len(cells.columns) - len(numbers)
-    table = TablePart(caption="Milliseconds per update", columns=list(cells.columns), words=words, lines=lines)
-    return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
+    part = part_of("Milliseconds per update", cells, len(cells.columns) - len(numbers))
+    return Speed(caption=caption, part=part, picture=picture(folder / "steps.png"))
 
 
 def _answered(report: Report) -> tuple[Results, list[tuple[Paper, Shown | None, list]]] | None:

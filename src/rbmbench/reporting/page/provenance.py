@@ -4,7 +4,6 @@
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
@@ -19,25 +18,20 @@ from rbmbench.reporting.words import count, data_name
 PRESENT, OTHER, UNRECORDED = "present", "other", "not recorded"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The ``meta.json`` of a result, and whether its code was the present one: `PRESENT`, `OTHER`, `UNRECORDED`."""
+def origins(folder: str, layout: Layout) -> Iterator[tuple[str, str]]:
+    """Yield the ``meta.json`` of the result in a folder, and that of the training run that it measures.
 
-    file: str
-    code: str
-
-
-def origins(folder: str, layout: Layout) -> Iterator[Origin]:
-    """Yield the origin of the result in a folder, and that of the training run that it measures."""
+    Beside each is whether its code was the present one: `PRESENT`, `OTHER`, `UNRECORDED`.
+    """
     meta, file = read_meta(folder), f"{folder}/{META}"
     run = layout.job(RUNS, str(meta.get("run")), META)
     if "evaluation" in meta:  # the rest is the meta of the run
-        yield Origin(file, _code(meta["evaluation"], meta))
-        yield Origin(run, _code(meta, meta))
+        yield file, _code(meta["evaluation"], meta)
+        yield run, _code(meta, meta)
     else:
-        yield Origin(file, _code(meta, meta))
+        yield file, _code(meta, meta)
         if run != file and Path(run).is_file():
-            yield Origin(run, _code(of_run := read_meta(Path(run).parent), of_run))
+            yield run, _code(of_run := read_meta(Path(run).parent), of_run)
 
 
 def _code(made: Meta, meta: Meta) -> str:

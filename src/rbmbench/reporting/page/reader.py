@@ -9,7 +9,7 @@ import base64
 import io
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import path
 from pathlib import Path
@@ -38,7 +38,7 @@ from rbmbench.reporting.claims.verdict import (
 )
 from rbmbench.reporting.page.model import Claim, Code, Mark, Picture, Results, Shown
 from rbmbench.reporting.page.panels import panel_of
-from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
+from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, command, origins, summary
 
 PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
@@ -82,9 +82,9 @@ class Folder:
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
-        made: dict[str, dict[Origin, None]] = {key: {} for key in keys}
+        made: dict[str, set[tuple[str, str]]] = {key: set() for key in keys}  # files and the state of their code
         for key, spec in self.specs.items():
-            made[key] = dict.fromkeys(origin for folder in spec.folders() for origin in origins(folder, self.layout))
+            made[key] = {origin for folder in spec.folders() for origin in origins(folder, self.layout)}
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: read_shown(self.layout, key) for key in sorted(keys, key=order)}
         # By paper, figure and table, without those on figures that were not asked for.
@@ -97,7 +97,7 @@ class Folder:
             findings=tuple(self._findings(verdicts, items)),
             claims=tuple(self._claim(record, items.get(record.shown)) for record in shown),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
-            code=self._code({origin for of_key in made.values() for origin in of_key}),
+            code=self._code(set().union(*made.values())),
             **summary(trained),
         )
 
@@ -128,10 +128,10 @@ class Folder:
             file = self.kept[other]
         return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
 
-    def _code(self, made: Iterable[Origin]) -> Code:
-        codes = {code: sorted(origin.file for origin in made if origin.code == code) for code in (OTHER, UNRECORDED)}
+    def _code(self, made: Collection[tuple[str, str]]) -> Code:
+        codes = {code: sorted(file for file, state in made if state == code) for code in (OTHER, UNRECORDED)}
         again = command(["all", "--forcerun", *codes[OTHER]], self.configfiles) if codes[OTHER] else ""
-        return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
+        return Code(results=len(made), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
         values = {name: getattr(record, name) for name in Measured.model_fields}
@@ -145,7 +145,7 @@ class Folder:
             marks=tuple(_marks(record, item)) if isinstance(item, Chart) else (),
         )
 
-    def _shown(self, item: Chart | Table, results: int, made: Collection[Origin]) -> Shown:
+    def _shown(self, item: Chart | Table, results: int, made: Collection[tuple[str, str]]) -> Shown:
         key = item.key
         notebook = self.layout.notebook(key, "html")
         has_notebook = Path(notebook).is_file()
@@ -155,7 +155,7 @@ class Folder:
             "command": command([key], self.configfiles),
             "notebook": quote(Path(path.relpath(notebook, self.page.parent)).as_posix()) if has_notebook else "",
             "results": len(made) or results,
-            "other_code": sum(origin.code == OTHER for origin in made),
+            "other_code": sum(state == OTHER for _, state in made),
         }
         if isinstance(item, Table):
             return Shown(**words, parts=item.parts, notes=item.notes)
