@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -205,42 +205,41 @@ def along(curves: pd.DataFrame, cost: str, budget: float) -> tuple[np.ndarray, n
     return grid, np.array([values_at(grid, *trial, WIDEST * budget) for trial in zip(costs, values, strict=True)])
 
 
-def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
-    """Return for each contest and algorithm the rate with the best mean tuning value of the trials that tune."""
-    tuning = reached[~reached["judged"]].fillna({"tuning": -np.inf})
-    means = tuning.groupby([*ENTRANT, "rate"], sort=False)["tuning"].mean().reset_index()
-    best = means.groupby(ENTRANT, sort=False)["tuning"].idxmax()
-    return means.loc[best, [*ENTRANT, "rate"]].reset_index(drop=True)
-
-
 @dataclass(frozen=True)
 class Budgeted:
-    """All trials at the budgets of one cost, by contest; see `at_cost` and `chosen_rates`."""
+    """All trials at the budgets of one cost, by contest."""
 
+    curves: pd.DataFrame
     cost: str
     budgets: dict[str, float]
-    reached: pd.DataFrame
-    rates: pd.DataFrame
 
-    @classmethod
-    def of(cls, curves: pd.DataFrame, cost: str, budgets: dict[str, float]) -> Self:
-        """Return all trials at these budgets."""
-        reached = at_cost(curves, cost, budgets)
-        return cls(cost, budgets, reached, chosen_rates(reached))
+    @cached_property
+    def reached(self) -> pd.DataFrame:
+        """All trials at the budgets: see `at_cost`."""
+        return at_cost(self.curves, self.cost, self.budgets)
+
+    @cached_property
+    def rates(self) -> pd.DataFrame:
+        """By contest and algorithm the rate with the best mean tuning value of the trials that tune."""
+        tuning = self.reached[~self.reached["judged"]].fillna({"tuning": -np.inf})
+        means = tuning.groupby([*ENTRANT, "rate"], sort=False)["tuning"].mean().reset_index()
+        best = means.groupby(ENTRANT, sort=False)["tuning"].idxmax()
+        return means.loc[best, [*ENTRANT, "rate"]].reset_index(drop=True)
 
     @property
     def at_best(self) -> pd.DataFrame:
         """All trials at the chosen rates."""
         return self.reached.merge(self.rates, on=[*ENTRANT, "rate"])
 
-    def judged(self, curves: pd.DataFrame) -> pd.DataFrame:
-        """Return the curves of judged trials at the chosen rates."""
-        return curves[curves["judged"]].merge(self.rates, on=[*ENTRANT, "rate"])
+    @property
+    def judged(self) -> pd.DataFrame:
+        """The curves of judged trials at the chosen rates."""
+        return self.curves[self.curves["judged"]].merge(self.rates, on=[*ENTRANT, "rate"])
 
 
 def under_products(curves: pd.DataFrame) -> Budgeted:
     """Return all trials at the budgets of products."""
-    return Budgeted.of(curves, "products", curves.groupby("contest", sort=False)["budget"].first().to_dict())
+    return Budgeted(curves, "products", curves.groupby("contest", sort=False)["budget"].first().to_dict())
 
 
 def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
@@ -251,7 +250,7 @@ def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
     products = under_products(curves)
     times = products.at_best.dropna(subset="value").groupby(ENTRANT, sort=False)["seconds"].mean()
     budgets = times.groupby("contest", sort=False).min().to_dict()
-    return products, Budgeted.of(curves, "seconds", budgets)
+    return products, Budgeted(curves, "seconds", budgets)
 
 
 def standings(curves: pd.DataFrame) -> pd.DataFrame:
@@ -306,24 +305,21 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
     """Return the mean rank over contests with its interval, see `over_contests`, by cost and algorithm.
 
-    Column contests has the number of those with ranks; trials without are left out.
+    Column contests has the number of those with ranks; trials without are left out. Column contest is `OVERALL`.
     """
     rows = []
-    for (cost, name), one in standing.groupby(["cost", "algorithm"], sort=False):
-        ranks = one.set_index(["contest", "trial"])["rank"].dropna()
+    for (cost, name, label), trials in standing.groupby(["cost", "algorithm", "label"], sort=False):
+        ranks = trials.set_index(["contest", "trial"])["rank"].dropna()
         mean, *ends = over_contests(ranks)
         low, high = np.clip(ends, 1, standing["algorithm"].nunique())
         overall = {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
-        rows.append(overall | {"contests": ranks.index.unique("contest").size})
+        rows.append(overall | {"contests": ranks.index.unique("contest").size, "contest": OVERALL, "label": label})
     return pd.DataFrame(rows)
 
 
 def final_ranks(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return `overall_ranks`, as contest `OVERALL`, and `contest_results`."""
-    labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
-    overall = overall_ranks(standings(curves)).assign(contest=OVERALL)
-    overall["label"] = overall["algorithm"].map(labels)
-    return pd.concat([overall, contest_results(curves)], ignore_index=True)
+    """Return `overall_ranks` and `contest_results`."""
+    return pd.concat([overall_ranks(standings(curves)), contest_results(curves)], ignore_index=True)
 
 
 def over_contests(values: pd.Series) -> Interval:
@@ -348,8 +344,7 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     parts = []
     keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate"]
     for under in under_budgets(curves):
-        judged = under.judged(curves)
-        for key, of_algorithm in judged.groupby(keys, sort=False, dropna=False):  # no stand-in is NaN in a CSV
+        for key, of_algorithm in under.judged.groupby(keys, sort=False, dropna=False):  # no stand-in is NaN in a CSV
             spent, values = along(of_algorithm, under.cost, under.budgets[key[0]])
             low, high = np.quantile(values, (0.1, 0.9), axis=0)
             shown = {"trials": len(values), "cost": under.cost, "spent": spent, "mean": values.mean(axis=0)}
@@ -363,29 +358,26 @@ def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
 
     The targets of a contest lie between the mean of the initial values and the best mean at the end of the budget;
     their distances to that fall by equal factors. Contests in which a value at the end is refused, see `at_cost`, are
-    left out. Columns are cost, algorithm, label, spent (share), reached.
+    left out. Columns are cost, algorithm, spent (share), reached, label.
     """
-    rows = []
+    parts = []
     for under in under_budgets(curves):
-        cost, ends = under.cost, under.at_best[lambda trials: trials["judged"]]
-        judged = under.judged(curves)
+        judged, ends = under.judged, under.at_best[lambda trials: trials["judged"]]
         judged = judged[~judged["contest"].isin(ends.loc[ends["refused"], "contest"])]
         best = ends.groupby(ENTRANT)["value"].agg(lambda values: values.to_numpy().mean()).groupby("contest").max()
         first = judged[judged["iteration"] == 0].groupby("contest")["value"].mean()
-        times: dict[str, list[np.ndarray]] = {}
-        for (contest, algorithm), of_algorithm in judged.groupby(ENTRANT, sort=False):
+        times: dict[tuple[str, str], list[np.ndarray]] = {}
+        for (contest, *names), of_algorithm in judged.groupby([*ENTRANT, "label"], sort=False):
             distances = (best[contest] - first[contest]) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
-            spent, values = along(of_algorithm, cost, under.budgets[contest])
+            spent, values = along(of_algorithm, under.cost, under.budgets[contest])
             shares = spent / under.budgets[contest]
             reached = [first_reached(trial, shares, best[contest] - distances) for trial in values]
-            times.setdefault(algorithm, []).append(np.concatenate(reached))
-        for algorithm, of_contests in times.items():
+            times.setdefault(tuple(names), []).append(np.concatenate(reached))
+        for (algorithm, label), of_contests in times.items():
             reached = (np.concatenate(of_contests)[:, None] <= SHARES).mean(axis=0)
-            of_one = {"cost": cost, "algorithm": algorithm}
-            rows += [of_one | {"spent": s, "reached": r} for s, r in zip(SHARES, reached, strict=True)]
-    labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
-    shares = pd.DataFrame(rows)
-    return shares.assign(label=shares["algorithm"].map(labels))
+            shares = {"cost": under.cost, "algorithm": algorithm, "spent": SHARES, "reached": reached, "label": label}
+            parts.append(pd.DataFrame(shares))
+    return pd.concat(parts, ignore_index=True)
 
 
 def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
@@ -394,9 +386,8 @@ def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
     Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, mean, low, high, chosen.
     """
     under, keys = under_products(curves), [*ENTRANT, "label", "rate"]
-    chosen, reached = under.rates.assign(chosen=True), under.reached
     facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
-    tuning = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
+    tuning = under.reached[~under.reached["judged"]].groupby(keys, sort=False)["tuning"]
     means = tuning.agg(trials="size", mean=lambda values: values.to_numpy().mean(), low="min", high="max").reset_index()
-    merged = means.merge(facts, on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
-    return merged.assign(chosen=merged["chosen"].notna())
+    merged = means.merge(facts, on="contest").merge(under.rates, "left", [*ENTRANT, "rate"], indicator="chosen")
+    return merged.assign(chosen=merged["chosen"] == "both")
