@@ -130,15 +130,15 @@ class LearnedImagesSpec(FigureSpec):
         return results
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        from rbmbench.reporting.mosaics import FILTER, SAMPLE, address, picture_of, snapshots
+        from rbmbench.reporting.mosaics import FILTER, SAMPLE, address, images_of, picture_of
 
         images = []
-        for model in snapshots(results):
-            named = {"key": model.algorithm, "label": model.label, "iteration": model.iteration}
-            words = f"filters, weights up to ±{float(f'{model.largest:.2g}')}"
-            filters, samples = picture_of(model.filters, FILTER), picture_of(model.samples, SAMPLE)
-            images.append(Image(**named, name="filters", words=words, address=address(filters)))
-            images.append(Image(**named, name="samples", words="samples", address=address(samples)))
+        for (algorithm, label, iteration), rows in results.groupby(["algorithm", "label", "iteration"], sort=False):
+            named = {"key": algorithm, "label": label, "iteration": iteration}
+            largest = float(f"{rows['largest'].max():.2g}")
+            for what, words in ((FILTER, f"filters, weights up to ±{largest}"), (SAMPLE, "samples")):
+                picture = address(picture_of(images_of(rows, what), what))
+                images.append(Image(**named, name=f"{what}s", words=words, address=picture))
         below = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
         heading = (self.title, *below, *variant_lines(self))
         return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -81,14 +80,8 @@ class SampleSheets(Kind):
         return planner.output(spec, parts, {"": {"of": self.panel}})
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """The first samples of the first model by one sampler: images (images, m), 0 to 255."""
-
-    sampler: str
-    label: str
-    options: str
-    images: np.ndarray
+Sheets = tuple[SampleResults, dict[str, np.ndarray]]
+"""Streams of samples, and by sampler the first samples of the first model: images (images, m), 0 to 255."""
 
 
 class SampleSheetsSpec(FigureSpec):
@@ -103,46 +96,45 @@ class SampleSheetsSpec(FigureSpec):
         (panel,) = self.panels
         return {panel.runs[0].folder: (META,), panel.samples.folder: (ISL, SHOWN, META)}
 
-    def read(self) -> tuple[SampleResults, list[Sheet]]:
+    def read(self) -> Sheets:
         (panel,) = self.panels
         samples = SampleResults.read(panel)
-        names = [f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers]
-        arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names)
-        return samples, [
-            Sheet(one.sampler, one.label, samples.options(one.sampler), arrays[name][: self.columns * self.lines])
-            for one, name in zip(panel.samplers, names, strict=True)
-        ]
+        names = {one.sampler: f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers}
+        arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names.values())
+        return samples, {sampler: arrays[name][: self.columns * self.lines] for sampler, name in names.items()}
 
-    def numbers(self, results: tuple[SampleResults, list[Sheet]]) -> pd.DataFrame:
+    def numbers(self, results: Sheets) -> pd.DataFrame:
         """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
-        parts = []
-        for sheet in results[1]:
-            named = {"sampler": sheet.sampler, "label": sheet.label, "options": sheet.options}
-            images = {"sample": range(1, len(sheet.images) + 1), "ink": sheet.images.mean(axis=1) / 255}
-            parts.append(pd.DataFrame(named | images))
+        (panel,), (samples, sheets), parts = self.panels, results, []
+        for sampler in panel.samplers:
+            images, options = sheets[sampler.sampler], samples.options(sampler.sampler)
+            named = {"sampler": sampler.sampler, "label": sampler.label, "options": options}
+            ink = {"sample": range(1, len(images) + 1), "ink": images.mean(axis=1) / 255}
+            parts.append(pd.DataFrame(named | ink))
         return pd.concat(parts, ignore_index=True)
 
-    def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
+    def chart(self, results: Sheets) -> Chart:
         from matplotlib import colormaps
 
         from rbmbench.reporting.mosaics import address
 
-        samples, sheets = results
-        side = math.isqrt(visible := sheets[0].images.shape[1])
+        (panel,), (samples, sheets) = self.panels, results
+        side = math.isqrt(visible := next(iter(sheets.values())).shape[1])
         if side * side != visible:
             raise ResultsError(f"{samples.panel.samples.folder}: samples of {visible} units; must be square images")
         images = []
-        for sheet in sheets:
-            name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
-            note = "\nalmost blank: most have hardly any ink" if sheet.images.mean() < LEAST_INK * 255 else ""
-            image = address(colormaps["gray"](sheet_of(sheet.images, self.columns, side), bytes=True)[..., :3])
-            words = {"name": "samples", "words": sheet.options or sheet.label, "heading": name + note}
-            images.append(Image(key=sheet.sampler, label=sheet.label, **words, address=image))
+        for sampler in panel.samplers:
+            sheet, options = sheets[sampler.sampler], samples.options(sampler.sampler)
+            name = f"{sampler.label} ({options})" if options else sampler.label
+            note = "\nalmost blank: most have hardly any ink" if sheet.mean() < LEAST_INK * 255 else ""
+            image = address(colormaps["gray"](sheet_of(sheet, self.columns, side), bytes=True)[..., :3])
+            words = {"name": "samples", "words": options or sampler.label, "heading": name + note}
+            images.append(Image(key=sampler.sampler, label=sampler.label, **words, address=image))
         head, row = height(0, self.columns, self.lines), height(1, self.columns, self.lines)
         layout = Layout(columns=2, row=row - head, head=(head, head))
         return Chart(heading=heading_of(self, [samples]), images=tuple(images), layout=layout)
 
-    def caption(self, results: tuple[SampleResults, list[Sheet]]) -> str:
+    def caption(self, results: Sheets) -> str:
         (panel,), (samples, _) = self.panels, results
         blank = self.numbers(results).groupby("label", sort=False)["ink"].agg(lambda ink: (ink < LEAST_INK).sum())
         faint = listed([f"{number} by {label}" for label, number in blank.items() if number])

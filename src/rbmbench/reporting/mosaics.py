@@ -8,8 +8,6 @@ sample, a is 0 and p is 1.
 import base64
 import io
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import matplotlib as mpl
 import numpy as np
@@ -27,21 +25,6 @@ LOOKS = {FILTER: ("vlag", -1.0), SAMPLE: ("binary", 0.0)}
 """By what an image is: its colour map, and the value at the map's lower end; that at the upper end is 1."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Filters and samples of one model, (images, side, side)."""
-
-    algorithm: str
-    label: str
-    iteration: int
-    largest: float
-    """The largest absolute weight of its filters."""
-    filters: np.ndarray
-    """In [-1, 1], each divided by its largest absolute weight."""
-    samples: np.ndarray
-    """In [0, 1]."""
-
-
 def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
     """Return the columns from what to pixels, a row per image, of filters W (m, units) and samples (images, m)."""
     largest = np.abs(W).max(axis=0)
@@ -51,16 +34,15 @@ def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(filters), pd.DataFrame(drawn)], ignore_index=True)
 
 
-def snapshots(numbers: pd.DataFrame) -> Iterator[Snapshot]:
-    """Yield the models of a table with `COLUMNS`, by algorithm and iteration, in its order."""
-    for (algorithm, label, iteration), rows in numbers.groupby(["algorithm", "label", "iteration"], sort=False):
-        levels = {}
-        for what, texts in rows.groupby("what")["pixels"]:
-            side = math.isqrt(len(texts.iloc[0]))
-            letters = np.frombuffer("".join(texts).encode(), np.uint8).astype(float)
-            levels[what] = (letters - FIRST).reshape(-1, side, side)
-        filters, samples = (levels[FILTER] - ZERO) / (LEVELS - 1 - ZERO), levels[SAMPLE] / (LEVELS - 1)
-        yield Snapshot(algorithm, label, iteration, float(rows["largest"].max()), filters, samples)
+def images_of(rows: pd.DataFrame, what: str) -> np.ndarray:
+    """Return the filters or samples of rows with `COLUMNS`, (images, side, side).
+
+    Samples are in [0, 1], filters in [-1, 1], each divided by its largest absolute weight.
+    """
+    texts = rows.loc[rows["what"] == what, "pixels"]
+    side = math.isqrt(len(texts.iloc[0]))
+    levels = np.frombuffer("".join(texts).encode(), np.uint8).astype(float).reshape(-1, side, side) - FIRST
+    return (levels - ZERO) / (LEVELS - 1 - ZERO) if what == FILTER else levels / (LEVELS - 1)
 
 
 def picture_of(images: np.ndarray, what: str) -> np.ndarray:
