@@ -4,8 +4,6 @@
 The kind of a figure names its view: anytime curves, final ranks, reached targets, or rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import wrap
@@ -312,18 +310,15 @@ def _without_ranks(results: pd.DataFrame) -> str:
 
 def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) -> str:
     """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
-    contests = spec.contests
     titles = numbers.drop_duplicates("contest").set_index("contest")
-    parts = []
-    for contest in contests:
-        if contest.name in titles.index:
-            parts.append(
-                f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
-                f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
-            )
-    rates = sorted({entry.rate for contest in contests for entry in contest.entries})
-    tuning = contests[0].tuning_trials
-    grid = ", ".join(f"{rate:g}" for rate in rates)
+    parts = [
+        f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
+        f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
+        for contest in spec.contests
+        if contest.name in titles.index
+    ]
+    rates = sorted({entry.rate for contest in spec.contests for entry in contest.entries})
+    tuning, grid = spec.contests[0].tuning_trials, ", ".join(f"{rate:g}" for rate in rates)
     return (
         f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
         f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
@@ -337,6 +332,7 @@ def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
     products = tables["products"].sort_values("rank")
     seconds = tables["seconds"].reindex(products.index)
     rates = [f"{rate:g}{'*' if edge else ''}" for rate, edge in zip(products["rate"], products["at_edge"], strict=True)]
+    judged = zip(products["certified"], products["examined"], strict=True)
     return pd.DataFrame(
         {
             "algorithm": products["label"],
@@ -344,16 +340,12 @@ def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
             "log-likelihood": _values(products),
             "95 % interval": [interval(*ends) for ends in products[["low", "high"]].to_numpy()],
             "rank": products["rank"].map(_rank),
-            "no fault found": [_share(*pair) for pair in zip(products["certified"], products["examined"], strict=True)],
+            "no fault found": [f"{certified} of {examined}" if examined else "-" for certified, examined in judged],
             "seconds": products["seconds"].map(significant),
             "log-likelihood, equal seconds": _values(seconds),
             "rank, equal seconds": seconds["rank"].map(_rank),
         }
     )
-
-
-def _share(certified: int, examined: int) -> str:
-    return f"{certified} of {examined}" if examined else "-"
 
 
 def _rank(rank: float) -> str:

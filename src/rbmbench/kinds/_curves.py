@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What figures of learning curves show: charts, captions, and where they differ from the paper's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Literal

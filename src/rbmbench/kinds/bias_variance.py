@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of the bias and variance of gradient estimates of trained models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -217,12 +215,9 @@ class BiasVarianceSpec(TableSpec):
     def read(self) -> pd.DataFrame:
         """Return all that was measured: a row per table row, estimator, ground truth and trained model.
 
-        Returns
-        -------
-        DataFrame
-            Columns row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of
-            the models), estimates (how many each number rests on), ground_truth, model (index of the trained model),
-            and the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
+        Columns are row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of
+        the models), estimates (how many each number rests on), ground_truth, model (index of the trained model), and
+        the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
         """
         parts = []
         for row, estimate in ((line, part) for line in self.rows for part in line.estimates):
@@ -234,37 +229,28 @@ class BiasVarianceSpec(TableSpec):
             named |= {"iterations": model.get("iterations")}
             named |= {"estimates": settings.get("estimates", meta.get("estimates"))}
             parts.append(read_table(estimate.folder, BIAS).rename(columns={"trial": "model"}).assign(**named))
-        tidy = pd.concat(parts, ignore_index=True)
         keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
-        # A pivot would drop or cross keys that are missing, such as k; a number for each distinct row avoids both.
-        rows = tidy.groupby(keys, sort=False, dropna=False).ngroup()
-        labels = tidy[keys].assign(line=rows).drop_duplicates("line").set_index("line")
-        values = tidy.assign(line=rows).pivot(index="line", columns="quantity", values="value")
-        return labels.join(values.reindex(columns=QUANTITIES)).sort_index().reset_index(drop=True)
+        values = pd.concat(parts).set_index([*keys, "quantity"])["value"].unstack("quantity", sort=False)
+        return values.reindex(columns=QUANTITIES).reset_index()
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a row per table row, estimator and ground truth: what the CSV holds.
 
-        Returns
-        -------
-        DataFrame
-            Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
-            many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the
-            means over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low,
-            bias_high (per parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over
-            the models, NaN for a single one); published_variance, published_bias (NaN where the paper has none).
+        Columns are scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
+        many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
+        over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low, bias_high (per
+        parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN
+        for a single one); published_variance, published_bias (NaN where the paper has none).
         """
         models = results.astype({"k": "Int64"})
         groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
         spread = groups[["variance", "bias"]].std().add_suffix("_spread")
         wide = groups[QUANTITIES].mean().join(spread).join(groups["model"].nunique().rename("models")).reset_index()
         for quantity in ("variance", "bias"):
-            pairs = wide[["row", "algorithm"]].values
-            values = [self.published.value(row, algorithm, quantity) for row, algorithm in pairs]
+            values = [self.published.value(*pair, quantity) for pair in wide[["row", "algorithm"]].values]
             wide[f"published_{quantity}"] = pd.Series(values, dtype=float)
-        wide["truth_samples"] = (
-            wide["row"].map({row.name: row.ground_truth.get("samples") for row in self.rows}).astype("Int64")
-        )
+        samples = {row.name: row.ground_truth.get("samples") for row in self.rows}
+        wide["truth_samples"] = wide["row"].map(samples).astype("Int64")
         for name, setting in BUDGETS.items():
             pairs = wide[["row", name]].itertuples(index=False, name=None)
             published = [self.as_published(setting, own, row) for row, own in pairs]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of what models look like along training: filters and samples as images, by algorithm and iteration."""
 
-from __future__ import annotations
-
 import math
 from textwrap import wrap
 from typing import Annotated, Literal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
@@ -61,14 +59,10 @@ class FigurePanel(Panel):
     note: str | None = Field(default=None, description="words that the title adds to data, rate and hidden units")
 
     @model_validator(mode="after")
-    def _metrics_share_an_axis(self) -> Self:
+    def _metrics_share_an_axis_that_references_are_on(self) -> Self:
         first, *others = map(metric_of, self.metric)
         if any((other.unit, other.summed) != (first.unit, first.summed) for other in others):
             raise ValueError(f"metric: {' and '.join(self.metric)} have different units, and need a panel each")
-        return self
-
-    @model_validator(mode="after")
-    def _references_are_likelihoods(self) -> Self:
         if self.references and not {"log_likelihood", "test_log_likelihood"} & set(self.metric):
             raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
         return self

@@ -7,8 +7,6 @@ ratio      to the seconds of the reference algorithm;
 the last row is the reference with its log-likelihoods: training, and the clock's seconds of all evaluations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
@@ -124,14 +122,10 @@ class RunTimesSpec(TableSpec, Trained):
     def numbers(self, results: dict[str, Meta]) -> pd.DataFrame:
         """Return the table with a row per algorithm, and one for the reference with its log-likelihoods.
 
-        Returns
-        -------
-        DataFrame
-            Columns scale, panel, data, data_title, stand_in, hidden, algorithm, label, with_log_likelihood, trials,
-            iterations; training_seconds (by the clock), training_cpu_seconds and evaluation_seconds (annealing
-            included) of all trials; seconds and seconds_per_1000_iterations of one trial; ratio (NaN for a run on
-            another machine); published_seconds and published_ratio (NaN where the paper has none); backend, threads,
-            cpu.
+        Columns are scale, panel, data, data_title, stand_in, hidden, algorithm, label, with_log_likelihood, trials,
+        iterations; training_seconds (by the clock), training_cpu_seconds and evaluation_seconds (annealing included) of
+        all trials; seconds and seconds_per_1000_iterations of one trial; ratio (NaN for a run on another machine);
+        published_seconds and published_ratio (NaN where the paper has none); backend, threads, cpu.
         """
         metas = {run.algorithm: results[run.folder] for run in self.runs}
         lines = [self._line(run, metas[run.algorithm]) for run in self.runs]

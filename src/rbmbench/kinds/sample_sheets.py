@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of consecutive samples as images, one sheet per sampler, in reading order."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

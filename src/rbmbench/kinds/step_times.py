@@ -6,8 +6,6 @@ ratio    to the time of another algorithm in the same round: the geometric mean 
 Other work on the machine slows both turns of a round down alike; where it does not, the interval is wider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from typing import Annotated, Literal
@@ -111,12 +109,9 @@ class StepTimesSpec(TableSpec):
     def numbers(self, results: dict[str, Timed]) -> pd.DataFrame:
         """Return the table with a line per row and algorithm.
 
-        Returns
-        -------
-        DataFrame
-            Columns scale, row, data, data_title, stand_in, hidden, trials, rounds, backend, threads, cpu; algorithm,
-            label; milliseconds of an iteration of one trial; against (key of the algorithm that it is divided by, ""
-            for none), ratio, ratio_low and ratio_high (NaN without).
+        Columns are scale, row, data, data_title, stand_in, hidden, trials, rounds, backend, threads, cpu; algorithm,
+        label; milliseconds of an iteration of one trial; against (key of the algorithm that it is divided by, "" for
+        none), ratio, ratio_low and ratio_high (NaN without).
         """
         return pd.DataFrame([line for row in self.rows for line in self._lines(row, *results[row.folder])])
 

@@ -33,7 +33,7 @@ from rbmbench.planning.chart import (
 )
 from rbmbench.planning.specs import FigureSpec, TableSpec
 from rbmbench.reporting import text_tables
-from rbmbench.reporting.frames import RunData, machine_of, training_seconds
+from rbmbench.reporting.frames import RunData, machine_of, seconds_per_iteration
 from rbmbench.reporting.words import summarised
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def of_run(run: RunData) -> dict[str, object]:
     """Return the fields of a `Series` that a run gives: its id, and what an iteration of each stage takes."""
     meta, seconds = run.meta, None
     if is_trained(meta) and meta.get("iterations") and meta.get("trials"):
-        seconds = float(f"{training_seconds(meta) / (meta['iterations'] * meta['trials']):.5g}")
+        seconds = float(f"{seconds_per_iteration(meta):.5g}")
     stages = []
     for stage in (meta.get("settings") or {}).get("schedule") or ():
         steps = 0

@@ -121,15 +121,11 @@ class OfContestsSpec(Shown):
     def read(self) -> pd.DataFrame:
         """Return all curves, one row for each contest, entry, trial and evaluation.
 
-        Returns
-        -------
-        DataFrame
-            Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial,
-            judged (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then),
-            tuning and value (the metrics that rates are chosen by and that algorithms are judged by; NaN where the
-            first iteration alone exceeds the budget), certificate (the verdict on the model of the last evaluation,
-            else ""), commit (of the code that made it). The last model inside the budget of products counts at the
-            budget.
+        Columns are contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial,
+        judged (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning
+        and value (the metrics that rates are chosen by and that algorithms are judged by; NaN where the first iteration
+        alone exceeds the budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of
+        the code that made it). The last model inside the budget of products counts at the budget.
         """
         entries = [(entry, contest) for contest in self.contests for entry in contest.entries]
         return pd.concat([entry.curves(contest) for entry, contest in entries], ignore_index=True)
@@ -256,12 +252,9 @@ def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
 def standings(curves: pd.DataFrame) -> pd.DataFrame:
     """Return where every judged trial stands, at the chosen rates, under both budgets.
 
-    Returns
-    -------
-    DataFrame
-        Columns cost, budget, contest, algorithm, label, rate, trial, tuning, value, refused, seconds, rank (1 is the
-        best of the algorithms in this trial; ties share the mean of their ranks; NaN where one of them is refused, see
-        `at_cost`).
+    Columns are cost, budget, contest, algorithm, label, rate, trial, tuning, value, refused, seconds, rank (1 is the
+    best of the algorithms in this trial; ties share the mean of their ranks; NaN where one of them is refused, see
+    `at_cost`).
     """
     parts = []
     for under in under_budgets(curves):

@@ -30,7 +30,6 @@ from rbmbench.reporting.frames import (
     annealing_certainty,
     estimate_ends,
     summarise,
-    training_seconds,
     with_estimates,
 )
 from rbmbench.reporting.words import FEW_PARTICLES, count, unbroken
@@ -253,11 +252,6 @@ class Curves:
     def of_panel(self) -> list[Curves]:
         """Return the same metric of all curves of the panel."""
         return [Curves(self.spec, self.panel, run, self.results, self.metric) for run in self.panel.runs]
-
-    @property
-    def seconds_per_iteration(self) -> float:
-        """Training time of one iteration of one trial: see `rbmbench.reporting.frames.training_seconds`."""
-        return training_seconds(self.meta) / (self.meta["iterations"] * self.meta["trials"])
 
     @property
     def dropped(self) -> list[str]:

@@ -170,6 +170,11 @@ def training_seconds(meta: Meta) -> float:
     return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
 
 
+def seconds_per_iteration(meta: Meta) -> float:
+    """Return the `training_seconds` of one iteration of one trial."""
+    return training_seconds(meta) / (meta["iterations"] * meta["trials"])
+
+
 def machine_of(meta: Meta) -> tuple:
     """Return what two runs must share for their times to be comparable."""
     hardware = meta.get("hardware", {})
@@ -181,11 +186,8 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
 
     ``runs`` are the runs' files, by folder. `ResultsError` if a run has no metric that its panel shows.
 
-    Returns
-    -------
-    DataFrame
-        Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
-        value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
+    Columns are panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
+    value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
     """
     parts = []
     for panel, metric, run in ((p, metric, run) for p in panels for metric in p.metrics for run in p.runs):
@@ -218,14 +220,11 @@ def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
 def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
     """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers that a figure shows.
 
-    Returns
-    -------
-    DataFrame
-        The labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low, high
-        (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the number of
-        rows of the training set, in nats, for log-likelihoods (NaN for other metrics). Then path_1, ...: the values of
-        the first trials that are not left out, per sample, as many as the band has sample paths; and median, per
-        sample, if the band has one.
+    Columns are the labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low,
+    high (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the number
+    of rows of the training set, in nats, for log-likelihoods (NaN for other metrics). Then path_1, ...: the values of
+    the first trials that are not left out, per sample, as many as the band has sample paths; and median, per sample, if
+    the band has one.
     """
     keys = [*PANEL_COLUMNS, "iteration", "metric"]
     whole = whole_trials(frame)
@@ -267,13 +266,10 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
 def annealing_certainty(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return how sure log Z is where it was estimated: a row per curve, over trials and evaluations.
 
-    Returns
-    -------
-    DataFrame
-        Columns panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
-        and least share of particles (the effective sample size over the number of particles); of annealing in both
-        directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates),
-        and those of annealing if it is compared with them. Others are NaN. No rows where log Z is exact.
+    Columns are panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
+    and least share of particles (the effective sample size over the number of particles); of annealing in both
+    directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates), and
+    those of annealing if it is compared with them. Others are NaN. No rows where log Z is exact.
     """
     columns = ["panel", "algorithm", "largest standard error", "particles", "temperatures"]
     columns += ["least share of particles", "widest interval", "share converged"]

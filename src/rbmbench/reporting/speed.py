@@ -34,11 +34,8 @@ def read_steps(path: str | PathLike) -> pd.DataFrame:
 def step_bars(table: pd.DataFrame) -> pd.DataFrame:
     """Return the bars of the picture: for each step with a floor the floor, its binary products, rbmbench and peers.
 
-    Returns
-    -------
-    DataFrame
-        Columns step, kind ("floor", "products", "rbmbench", "peer"), name, milliseconds, and ratio, which is that to
-        the floor; `ResultsError` if no step was measured against a floor.
+    Columns are step, kind ("floor", "products", "rbmbench", "peer"), name, milliseconds, and ratio, which is that to
+    the floor; `ResultsError` if no step was measured against a floor.
     """
     lines = []
     for step, of_step in table.groupby("what", sort=False):

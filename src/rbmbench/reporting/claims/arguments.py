@@ -116,14 +116,10 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _curves(context: Context) -> Iterator[str]:
-    return context.names("learning_curves")
-
-
 def _curves_of_steps(context: Context) -> Iterator[str]:
     """Yield the names of the learning curves whose estimator is given the option k."""
-    algorithms = context.paper.algorithms
-    return (name for name in _curves(context) if "k" in algorithms[_last(name)].stages[-1].options)
+    algorithms, names = context.paper.algorithms, context.names("learning_curves")
+    return (name for name in names if "k" in algorithms[_last(name)].stages[-1].options)
 
 
 def _beside(kind: str) -> Known:
@@ -136,7 +132,7 @@ def _beside(kind: str) -> Known:
 def _algorithms_of_figures(context: Context) -> Iterator[str]:
     """Yield the algorithms that the panels of the argument ``figures`` show."""
     figures = context.arguments.get("figures", ())
-    return (_last(name) for name in _curves(context) if name.partition(".")[0] in figures)
+    return (_last(name) for name in context.names("learning_curves") if name.partition(".")[0] in figures)
 
 
 def _options_of_both(context: Context) -> set[str]:
@@ -188,7 +184,7 @@ _OF_CURVE = "name of a learning curve: FIGURE.PANEL.ALGORITHM"
 _OF_SAMPLES = "name of a curve of sampling likelihoods: FIGURE.PANEL.SAMPLER"
 _OF_ENTRY = "name of an entry of a table of bias and variance: TABLE.ROW.ESTIMATOR"
 
-CurveName = _name(f"{_CURVE}, curve", _curves, _OF_CURVE)
+CurveName = _name(f"{_CURVE}, curve", "learning_curves", _OF_CURVE)
 CurveBesideName = _name(_BESIDE, _beside("learning_curves"), f"{_OF_CURVE}; of the same panel")
 CurveOfStepsName = _name(f"{_CURVE}, curve {_WITH_K}", _curves_of_steps, f"{_OF_CURVE}; {_WITH_K}")
 SampleCurveName = _name(f"{_SAMPLES}, curve", "isl_curves", _OF_SAMPLES)

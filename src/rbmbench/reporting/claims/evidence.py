@@ -7,6 +7,7 @@ its names.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
@@ -31,8 +32,8 @@ class Evidence:
     def __init__(self, paper: str, specs: Iterable[Shown], published: Mapping[str, dict] | None = None):
         self._specs = {spec.name: spec for spec in specs if spec.paper == paper}
         self._published = dict(published or {})
-        self._results: dict[str, object] = {}
-        self._sources: dict[tuple[str, str], Source | None] = {}
+        self._read = cache(lambda key: self._specs[key].read())
+        self._source = cache(lambda key, part, **options: self._specs[key].evidence(self._read(key), part, **options))
         self.used: list[Source] = []
         """All sources that `of` returned; clear it before a measurement to learn what that uses."""
 
@@ -49,20 +50,15 @@ class Evidence:
             If its figure or table is of another kind, or has names of another form.
         """
         key, _, part = str(name).partition(".")
-        spec = self._specs.get(key)
-        if spec is not None and spec.kind != kind:
-            raise SettingsError(f"claims: {name!r}: must be of the kind {kind!r}, got {spec.kind!r}")
-        if spec is not None and name.count(".") != spec.NAMES.count("."):
-            raise SettingsError(f"claims: must have the form {spec.NAMES}, got {name!r}")
-        if spec is not None and key not in self._results:
-            self._results[key] = spec.read()
-        asked = name, repr(options)
-        if asked not in self._sources:
-            self._sources[asked] = None if spec is None else spec.evidence(self._results[key], part, **options)
-        if self._sources[asked] is None:
-            raise NotRun(f"{name} is not part of this scale")
-        self.used.append(self._sources[asked])
-        return self._sources[asked]
+        if spec := self._specs.get(key):
+            if spec.kind != kind:
+                raise SettingsError(f"claims: {name!r}: must be of the kind {kind!r}, got {spec.kind!r}")
+            if name.count(".") != spec.NAMES.count("."):
+                raise SettingsError(f"claims: must have the form {spec.NAMES}, got {name!r}")
+            if source := self._source(key, part, **options):
+                self.used.append(source)
+                return source
+        raise NotRun(f"{name} is not part of this scale")
 
     def spec(self, name: str) -> Shown | None:
         """Return the spec of a figure or table, None when it is not part of this scale."""

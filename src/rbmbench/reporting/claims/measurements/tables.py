@@ -24,7 +24,7 @@ from rbmbench.reporting.claims.arguments import (
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 from rbmbench.reporting.contests import COSTS, over_contests
-from rbmbench.reporting.frames import machine_of
+from rbmbench.reporting.frames import machine_of, seconds_per_iteration
 
 Entries = Annotated[list[EntryName], Field(min_length=3)]
 Figures = Annotated[list[FigureName], Field(min_length=1)]
@@ -188,7 +188,7 @@ def run_time_ratio(
         if machine_of(one.meta) != machine_of(other.meta):
             notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
             continue
-        ratios.append(one.seconds_per_iteration / other.seconds_per_iteration)
+        ratios.append(seconds_per_iteration(one.meta) / seconds_per_iteration(other.meta))
     if not ratios:
         raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
     panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
