@@ -15,14 +15,7 @@ from rbmbench.config.paper import KINDS
 from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
 from rbmbench.io.results import read_arrays
-from rbmbench.kinds.isl_curves import (
-    SampledPanel,
-    SampleResults,
-    heading_of,
-    phrases_of,
-    planned_samples,
-    sampled,
-)
+from rbmbench.kinds.isl_curves import SampledPanel, SampleResults, heading_of, phrases_of, planned_samples, sampled
 from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind

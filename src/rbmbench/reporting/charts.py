@@ -20,17 +20,7 @@ from rbmbench.io.atomic import replaced
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
-from rbmbench.planning.chart import (
-    VERSION,
-    Chart,
-    Entry,
-    Numbers,
-    Printed,
-    Series,
-    Shown,
-    StepsPerIteration,
-    Table,
-)
+from rbmbench.planning.chart import VERSION, Chart, Entry, Numbers, Printed, Series, Shown, StepsPerIteration, Table
 from rbmbench.planning.specs import FigureSpec, TableSpec
 from rbmbench.reporting import text_tables
 from rbmbench.reporting.frames import RunData, machine_of, seconds_per_iteration

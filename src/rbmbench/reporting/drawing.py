@@ -25,18 +25,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
 from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
-from rbmbench.reporting.style import (
-    BLUE,
-    FURTHER,
-    PAGE,
-    VERMILLION,
-    Look,
-    Sheet,
-    finish_axes,
-    look_of,
-    page,
-    theme,
-)
+from rbmbench.reporting.style import BLUE, FURTHER, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
 from rbmbench.reporting.words import count
 
 MOST_IN_LEGEND = 6

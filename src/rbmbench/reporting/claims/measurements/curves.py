@@ -224,11 +224,7 @@ def _at_end(curves: Curves) -> tuple[float, float]:
 
 @measures(**{name: {"statistic": name} for name in get_args(Shape)})
 def curve_shape(
-    evidence: Evidence,
-    *,
-    curve: CurveName,
-    statistic: Shape,
-    metric: MetricName = "log_likelihood",
+    evidence: Evidence, *, curve: CurveName, statistic: Shape, metric: MetricName = "log_likelihood"
 ) -> Measurement:
     """Measure the iteration of the maximum of a mean curve, its decline, or the share of evaluations at which it rose.
 
