@@ -115,8 +115,7 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
     widths = {"width_ratios": layout.widths} if layout.widths else {}
     axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False, sharey=layout.shares_y, **widths)
     for row, line in zip(rows, axes, strict=True):
-        right = None
-        for panel, before, ax in zip(row, [None, *row], line, strict=False):
+        for before, panel, after, ax in zip([None, *row], row, [*row[1:], None], line, strict=False):
             exponent = exponent_of([other for other in row if other.y.title == panel.y.title])
             # A heading may reach across panels that have none.
             is_alone = len(row) > 1 and all(other.heading == ("",) for other in row if other is not panel)
@@ -124,13 +123,13 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
             # Neighbours of the same values share the labels of their axes, at the outer ends.
             if before is None or before.y.title != panel.y.title or panel.legend:
                 _label(ax, panel, exponent, sheet)
-                _label_right(right)
             right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line), sheet)
+            if right and (after is None or after.y.title != panel.y.title or after.legend):
+                right.set_ylabel("mean per sample (nats)")
             if panel.legend:
                 width = int(ROW_LETTERS * sheet.share) // len(line)
                 handles, below = _handles(panel.legend, looks), {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
                 ax.legend(handles=handles, ncols=max(1, width // 50), frameon=False, fontsize=6.8, **below)
-        _label_right(right)
         for ax in line[len(row) :]:
             ax.set_axis_off()
 
@@ -380,11 +379,6 @@ def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:
     if not sheet.is_wide and is_fitted(panel):
         label = "\n".join(_wrapped([label.replace("\n", " ")], SHORT_LABEL))
     ax.set_ylabel(label, parse_math=bool(exponent))
-
-
-def _label_right(axis: Axis | None) -> None:
-    if axis is not None:
-        axis.set_ylabel("mean per sample (nats)")
 
 
 def _handles(entries: Iterable[Entry], looks: dict[str, Look]) -> list[Artist]:

@@ -177,10 +177,8 @@ def curve_lead(
     It is given as a share of the rise of the second curve up to there.
     """
     one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    title, of_rise = (
-        metric_of(metric).title,
-        f"{one.label} minus {other.label}, as a share of the rise of {other.label}",
-    )
+    title = metric_of(metric).title
+    of_rise = f"{one.label} minus {other.label}, as a share of the rise of {other.label}"
     if share is None:
         return _lead([one, other], one.late, other.late, f"final {title}, {of_rise}", _at_end(one))
     after = share * other.spec.as_published("iterations", other.panel.iterations, other.panel.name)
