@@ -291,8 +291,7 @@ def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, an
 
 def test_peaks_of_known_answer(tmp_path):
     there = evidence(
-        tmp_path,
-        {"cd_1": np.tile([-20.0, -10.0, -15.0], (3, 1)), "pop_cd_1": np.tile([-20.0, -14.0, -12.0], (3, 1))},
+        tmp_path, {"cd_1": np.tile([-20.0, -10.0, -15.0], (3, 1)), "pop_cd_1": np.tile([-20.0, -14.0, -12.0], (3, 1))}
     )
     names = {"curve": "fig1.a.cd_1", "against": "fig1.a.pop_cd_1"}
     assert MEASUREMENTS["peak_difference"](there, **names).value == pytest.approx(2.0)
