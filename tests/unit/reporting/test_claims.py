@@ -28,9 +28,7 @@ from rbmbench.reporting.claims.verdict import (
     verdict,
     write_verdicts,
 )
-from rbmbench.reporting.claims.verdict import (
-    table as table_of,
-)
+from rbmbench.reporting.claims.verdict import table as table_of
 from unit.kinds.test_step_times import step_table
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"

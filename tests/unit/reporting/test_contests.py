@@ -465,10 +465,7 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
         (
             {
                 "algorithms": {
-                    "two": {
-                        "label": "Two",
-                        "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}],
-                    }
+                    "two": {"label": "Two", "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}]}
                 },
                 "figures": {"fig1": {"algorithms": ["two"]}},
             },

@@ -241,10 +241,7 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
     for spec in outputs:
         metas = {Path(folder).name: json.loads((Path(folder) / "meta.json").read_text()) for folder in spec.folders()}
         text_tables.write_text(json.dumps(metas), f"{kept.root}/meta/{spec.key}.json")
-    for file in (
-        layout.verdicts,
-        layout.table("popcd_table1", "json"),
-    ):
+    for file in (layout.verdicts, layout.table("popcd_table1", "json")):
         target = Path(kept.root) / Path(file).relative_to(layout.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(Path(file).read_bytes())
