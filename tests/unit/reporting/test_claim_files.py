@@ -2,6 +2,8 @@
 """Files of claims are checked with the configuration: every mistake is one line that names file, claim and key."""
 
 import shutil
+import sys
+from importlib.util import find_spec, module_from_spec
 
 import pytest
 import yaml
@@ -54,6 +56,21 @@ def checked(repository, tmp_path, monkeypatch, capsys):
     return check
 
 
+def test_a_measurement_is_one_file(tmp_path, monkeypatch):
+    code = (
+        "from rbmbench.reporting.claims.measurements._base import measures\n\n\n@measures()\ndef mine(evidence): ...\n"
+    )
+    (tmp_path / "of_my_own.py").write_text(code)
+    specification = find_spec("rbmbench.reporting.claims.measurements")
+    specification.submodule_search_locations.append(str(tmp_path))
+    package = module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, specification.name, package)
+    before = set(MEASUREMENTS)
+    specification.loader.exec_module(package)
+    assert set(MEASUREMENTS) == before | {"mine"}
+    del MEASUREMENTS["mine"], sys.modules[f"{specification.name}.of_my_own"]
+
+
 def test_claims_of_all_kinds_are_accepted(checked):
     good = [ABOVE, GAP, AT, SPREAD, SHARE, RATIO, SMALLEST, REACH, TIME]
     claims = [{"id": f"c{number}", "where": "here", "text": "so", **claim} for number, claim in enumerate(good)]
@@ -88,6 +105,7 @@ MISTAKES = {
     "kind missing": ("ucd", one(without(ABOVE, "kind")), f"{C}kind: is missing"),
     "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: must be a valid string, got a list"),
     "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: is missing"),
+    "attribute": ("ucd", one(ABOVE | {"standing": "ours"}), f"{C}standing: unknown key 'standing'; allowed: above"),
     "argument misspelt": ("ucd", one(ABOVE | {"metirc": "x"}), f"{C}metirc: unknown key 'metirc'; nearest: 'metric'"),
     "argument of another kind": ("ucd", one(GAP | {"against": "fig2.a.cd_1"}), f"{C}against: unknown key 'against'"),
     "argument that an alias fixes": ("ucd", one(ABOVE | {"statistic": "peak"}), f"{C}statistic: unknown key"),
