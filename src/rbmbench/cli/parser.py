@@ -315,6 +315,7 @@ def _add_commands(commands) -> None:
         "--keys": _argument("KEY", "figures and tables (default: all)", nargs="*", default=[]),
         "--width": {"choices": ("3.3", "6.9"), "help": width},
         "--out": _folder("folder to write (default: the same)"),
+        "--check": {"action": "store_true", "help": "write nothing, fail if tables, captions or PNGs would change"},
     }
     add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, arguments)
 
