@@ -122,16 +122,8 @@ def outputs(path: Path) -> list:
 
 
 def test_a_cell_keeps_what_it_prints_shows_and_returns_in_order(tmp_path):
-    lines = (
-        "import sys",
-        "print('a')",
-        "print('b')",
-        "print('c', file=sys.stderr)",
-        "display(a)",
-        "print('d')",
-        "a + 4",
-    )
-    template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4")))
+    lines = "import sys", "print('a')", "print('b')", "print('c', file=sys.stderr)", "display(a)", "print('d')"
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4", "a + 4")))
     run_notebook(template, {"a": 7}, tmp_path / "a.ipynb", tmp_path / "a.html")
     content = nbformat.read(tmp_path / "a.ipynb", as_version=4)
     nbformat.validate(content)
