@@ -222,7 +222,23 @@ def test_values_of_annealing_that_is_compared_are_open_circles(opened):
         return [[...opacities], card.boxes[0].parentNode.querySelector(".axis").textContent]; }"""
     opacities, words = page.evaluate(circle)
     assert opacities[0] < 100 < max(opacities)
-    assert words.endswith("(open circles: annealed)")
+    assert words.endswith("; open circles: annealed")
+
+
+def test_charts_have_the_looks_of_the_theme(opened):
+    page = opened("#paper/ucd_fig10")
+    page.wait_for_selector("[id='paper/ucd_fig10'] canvas")
+    looks = """() => { const card = cards.find(({ name }) => name === 'paper/ucd_fig10'), { theme } = REPORT;
+        [theme.fonts.tick, theme.fonts.label] = ["17px serif", "19px serif"];
+        [theme.looks.second.width, theme.looks.band.alpha] = [3.7, 0.2];
+        redraw(card);
+        const [u] = card.plots, [x, y] = u.axes, fill = mixed("#0072B2", theme.looks.band.alpha);
+        return [x.font[0], y.font[0], x.labelFont[0], fill, u.series.map(({ width }) => width)]; }"""
+    tick, other, label, fill, widths = page.evaluate(looks)
+    assert "17px serif" in tick == other
+    assert "19px serif" in label
+    assert fill == "#0072B233"
+    assert widths.count(3.7) == 3  # the second metric of three algorithms
 
 
 def test_a_hidden_algorithm_is_hidden_on_the_whole_page(drawn):

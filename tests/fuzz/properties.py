@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The properties that tests here share: an input is read, or refused in one line; files outside of a folder stay."""
 
+import json
 import os
 import sys
 from contextlib import contextmanager
 
 import numpy as np
+from hypothesis import given
 
 from rbmbench.base.errors import RbmbenchError
 
@@ -35,6 +37,18 @@ def read_or_refused(read, *names: str, errors=RbmbenchError):
     for name in names:
         assert name in line
     return None
+
+
+def holds_for_files(path, inputs, read, holds_for=lambda _: True, names=(), errors=RbmbenchError) -> None:
+    """Write each of the inputs, bytes or plain data, to a file, which is read, with what must hold, or refused."""
+
+    @given(inputs)
+    def holds(content):
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        output = read_or_refused(lambda: read(path), *(names or [path.name]), errors=errors)
+        assert output is None or holds_for(output)
+
+    holds()
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
 from mutations import mutated, npy_files, npy_of, npz_files, small_arrays
-from properties import is_plain_matrix, read_or_refused
+from properties import holds_for_files, is_plain_matrix
 
 from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
@@ -86,6 +85,12 @@ READERS = {
         lambda arrays: arrays.keys() >= {"mean", "blocks"},
     ),
     "data set": ("data.npz", "data set", datasets.read, lambda made: is_plain_matrix(made.train)),
+    "data set without its provenance": (
+        "data.npz",
+        npz_files({"train": ROWS, "validation": ROWS[:0], "test": ROWS, "provenance": np.array("{}"), "a": ROWS}),
+        datasets.read,
+        lambda _: False,
+    ),
     "checkpoint": (
         "run.npz",
         "checkpoint",
@@ -104,21 +109,9 @@ READERS = {
 @pytest.mark.parametrize("reader", READERS)
 def test_it_is_read_or_refused(folder, right, reader):
     name, inputs, read, holds_for = READERS[reader]
-    path = folder / (name or "npy")
-
-    @given(npz_files(right[inputs]) if isinstance(inputs, str) else inputs)
-    def holds(content):
-        path.write_bytes(content)
-        output = read_or_refused(lambda: read(path), name, errors=RbmbenchError if name else UnreadableError)
-        assert output is None or holds_for(output)
-
-    holds()
-
-
-@given(npz_files({"train": ROWS, "validation": ROWS[:0], "test": ROWS, "provenance": np.array("{}"), "a": ROWS}))
-def test_data_sets_without_their_provenance(folder, data):
-    (folder / "data.npz").write_bytes(data)
-    assert read_or_refused(lambda: datasets.read(folder / "data.npz"), "data.npz") is None
+    inputs = npz_files(right[inputs]) if isinstance(inputs, str) else inputs
+    errors = RbmbenchError if name else UnreadableError
+    holds_for_files(folder / (name or "npy"), inputs, read, holds_for, [name], errors)
 
 
 def test_arrays_are_read_unchanged(folder):

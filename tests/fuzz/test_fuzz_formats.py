@@ -13,7 +13,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations import mutated, mutated_text
-from properties import is_plain_matrix, read_or_refused
+from properties import holds_for_files, is_plain_matrix, read_or_refused
 
 from rbmbench import datasets
 from rbmbench.datasets import _formats, we8there
@@ -153,11 +153,9 @@ def test_it_is_read_or_refused(reader):
     holds()
 
 
-@given(mutated_text(BITS))
-def test_a_csv_of_the_users_own(folder, content):
-    (folder / "own.csv").write_bytes(content)
-    found = read_or_refused(lambda: datasets.load("user_file", path=str(folder / "own.csv")))
-    assert found is None or is_plain_matrix(found.train)
+def test_a_csv_of_the_users_own(folder):
+    file = folder / "own.csv"
+    holds_for_files(file, mutated_text(BITS), lambda path: datasets.read_file(path).train, is_plain_matrix)
 
 
 @given(mats.flatmap(lambda content: st.tuples(st.just(content), mutated(content))))

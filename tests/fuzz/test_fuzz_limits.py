@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -90,12 +91,13 @@ def archive(packing=zipfile.ZIP_STORED, **members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def zip_bomb(megabytes: int, name="W") -> bytes:
+@cache
+def zip_bomb(megabytes: int = 600) -> bytes:
     """An archive of one array of zeros that is far larger than the archive."""
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made,
-        made.open(f"{name}.npy", "w", force_zip64=True) as member,
+        made.open("W.npy", "w", force_zip64=True) as member,
     ):
         member.write(header("'|u1'", (megabytes, 2**20)))
         for _ in range(megabytes):
@@ -139,11 +141,11 @@ BOMBS = {
     "own-empty-texts.npy": lambda: header("'<U0'", (2**40,)),
     "own-record.npy": lambda: header("[('a', '<f8', (1000000000,))]", (3,)),
     "own-shape.npz": lambda: archive(train=header("'<f8'", (GIANT, GIANT))),
-    "own-zeros.npz": lambda: zip_bomb(600, "train"),
+    "own-zeros.npz": zip_bomb,
     "own-dense.csv": lambda: 2**28,
     "data-shape": lambda: archive(train=header("'<f8'", (GIANT, 9)), validation=b"", test=b"", provenance=b""),
     "grey-shape": lambda: archive(train=header("'|u1'", (GIANT, 784)), test=header("'|u1'", (GIANT, 784))),
-    "arrays-zeros": lambda: zip_bomb(600),
+    "arrays-zeros": zip_bomb,
     "arrays-overlap": overlapping,
     "arrays-shape": lambda: archive(zipfile.ZIP_DEFLATED, W=header("'<f4'", (GIANT, GIANT))),
     "arrays-lzma": lambda: archive(zipfile.ZIP_LZMA, W=npy_of(np.zeros(9))),

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from mutations import mutated, mutated_text, parquet_of
-from properties import read_or_refused
+from properties import holds_for_files
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.io import results
@@ -52,31 +51,26 @@ packings = st.sampled_from(("zstd", "snappy", "none", "gzip"))
 RIGHT = pa.Table.from_pandas(CURVE)
 
 
-@given(st.builds(lambda table, packing: parquet_of(table, compression=packing), tables, packings)
-       | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))))  # fmt: skip
-def test_curves(folder, content):
-    (folder / "curve.parquet").write_bytes(content)
-    found = read_or_refused(lambda: results.read_table(folder, "curve.parquet"), "curve.parquet")
-    assert found is None or found["trial"].dtype.kind in "iu"
-
-
 RECORD = {"claim": "popcd_1.a", "paper": "popcd", "standing": "published", "where": "Fig", "text": "text"}
 RECORD |= {"what": "number", "published": 2.0}
 RECORD |= {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
+VERDICTS = {"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]}
+# For every file: inputs, its reader, and what holds for its output.
+READERS = {
+    "curve.parquet": (
+        st.builds(lambda table, packing: parquet_of(table, compression=packing), tables, packings)
+        | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))),
+        lambda path: results.read_table(path.parent, path.name),
+        lambda table: table["trial"].dtype.kind in "iu",
+    ),
+    "claims.json": (mutated_text(json.dumps(VERDICTS)), read_verdicts, lambda found: html.claims_table(found)),
+    "steps.csv": (mutated_text(",".join(speed.COLUMNS) + "\na,1.5,b,floor,2.5,0.6,1\n"), speed.read_steps),
+}
 
 
-@given(mutated_text(json.dumps({"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]})))
-def test_verdicts(folder, content):
-    (folder / "claims.json").write_bytes(content)
-    found = read_or_refused(lambda: read_verdicts(folder / "claims.json"), "claims.json")
-    if found is not None:
-        html.claims_table(found)
-
-
-@given(mutated_text(",".join(speed.COLUMNS) + "\na,1.5,b,floor,2.5,0.6,1\n"))
-def test_measured_steps(folder, content):
-    (folder / "steps.csv").write_bytes(content)
-    read_or_refused(lambda: speed.read_steps(folder / "steps.csv"), "steps.csv")
+@pytest.mark.parametrize("name", READERS)
+def test_it_is_read_or_refused(folder, name):
+    holds_for_files(folder / name, *READERS[name])
 
 
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations import FRAGMENTS, SCALARS, VALUES, edited, mutated_text
-from properties import read_or_refused
+from properties import holds_for_files, read_or_refused
 from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 
 from rbmbench import datasets, estimators, samplers, updates
@@ -217,14 +217,11 @@ def meta(tmp_path_factory):
 def test_metas(folder, meta):
     meta["settings"] |= RUN
 
-    @given(edited(meta))
-    def holds(values):
-        write_json(folder / "meta.json", values)
-        found = read_or_refused(lambda: results.read_meta(folder), "meta.json")
-        if found is not None:
-            read_or_refused(lambda: (found["settings"]["first_trial"], found["data"]["rows"]), "meta.json")
+    def entries(path):
+        found = results.read_meta(path.parent)
+        return found["settings"]["first_trial"], found["data"]["rows"]
 
-    holds()
+    holds_for_files(folder / "meta.json", edited(meta), entries)
 
 
 def test_specs(folder, shown):

@@ -178,18 +178,8 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
 
     subprocess.run([sys.executable, "-c", build, "wheel", str(tmp_path)], cwd=source, **run)
     wheel = next(tmp_path.glob("*.whl"))
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--target",
-        str(tmp_path / "site"),
-    ]
-    subprocess.run([*pip, str(wheel)], **run)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--target", str(tmp_path / "site"), str(wheel)], **run)
     package = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
     assert {name for name in package if not (tmp_path / "site" / name).is_file()} == set()
     code = "import rbmbench; print(rbmbench.__file__, rbmbench.__version__)"

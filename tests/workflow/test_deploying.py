@@ -46,8 +46,9 @@ def as_module(workspace: Workspace, snakefile: str, more: str = "") -> None:
 
 @pytest.mark.parametrize("snakefile", [pytest.param("Snakefile", marks=pytest.mark.slow), "workflow/Snakefile"])
 def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
-    options = "-s", str(repository / snakefile), "--configfile", str(repository / "config/smoke.yaml")
-    expected = {f"results/smoke/figures/{FIGURE}.png", "results/smoke/claims.csv", "results/smoke/report/index.html"}
+    (empty.folder / "own.yaml").write_text("scale: own\npapers: [cd_bias_bound]\n")
+    options = "-s", str(repository / snakefile), "--configfile", "own.yaml"
+    expected = {f"results/own/figures/{FIGURE}.png", "results/own/claims.csv", "results/own/report/index.html"}
     assert expected <= set(empty.planned(*options))
 
 

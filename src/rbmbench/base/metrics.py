@@ -72,6 +72,9 @@ METRICS = {
     "gradient_variance_W": Metric("variance of the model term, W"),
     "gradient_variance_b": Metric("variance of the model term, b"),
     "gradient_variance_c": Metric("variance of the model term, c"),
+    "isl": Metric("test log-likelihood (ISL, nats per row)", momentary=True),
+    "held_out_log_likelihood": Metric("held-out log-likelihood", "nats per row", momentary=True),
+    "tuning_log_likelihood": Metric("log-likelihood of validation rows", "nats per row", momentary=True),
 }
 
 LIKELIHOODS = "log_likelihood", "validation_log_likelihood", "test_log_likelihood"

@@ -72,7 +72,7 @@ def _part(values: Any, step: object) -> Any:
 
 
 def _fields_at(model: type[BaseModel], values: object, location: tuple) -> list[str]:
-    """Return the field names of the model at ``location`` inside ``model``, or [] if there is none."""
+    """Return the keys of the model at ``location`` inside ``model``, or [] if there is none."""
     candidates = [model]
     for step in location:
         fields = _of_kind(candidates, values).model_fields
@@ -81,7 +81,7 @@ def _fields_at(model: type[BaseModel], values: object, location: tuple) -> list[
             candidates = _models_in(fields[step].annotation)
             if not candidates:
                 return []
-    return list(_of_kind(candidates, values).model_fields)
+    return [field.alias or name for name, field in _of_kind(candidates, values).model_fields.items()]
 
 
 def _of_kind(candidates: list[type[BaseModel]], values: object) -> type[BaseModel]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommand that lists the named parts: estimators, update rules, samplers, data sets, kinds of figures."""
+"""The subcommand that lists the named parts: estimators, rules, samplers, data sets, kinds of figures and of jobs."""
 
 import json
 import textwrap
 from argparse import Namespace
 from importlib import import_module
-from inspect import Parameter
+from inspect import Parameter, signature
 
 from rbmbench.cli.parser import PARTS
 
@@ -20,9 +20,10 @@ def list_parts(arguments: Namespace) -> None:
         registry = import_module(f"rbmbench.{kind}").REGISTRY
         lines = [f"{kind}: each is one {registry.kind}, by its name; options with their defaults"]
         for name in registry.names():
+            part = registry.get(name)
             options = [
-                f"{key}={'(required)' if default is Parameter.empty else json.dumps(default, default=dict)}"
-                for key, default in registry.options(name).items()
+                f"{key}={'(required)' if of.default is Parameter.empty else json.dumps(of.default, default=dict)}"
+                for key, of in signature(getattr(part, "Settings", part)).parameters.items()  # of kinds of jobs
             ]
             lines.append(f"  {name}  ({registry.origin(name)})" if registry.is_foreign(name) else f"  {name}")
             for text in (registry.summary(name), f"options: {', '.join(options) or 'none'}"):

@@ -128,6 +128,11 @@ def redraw(arguments: Namespace) -> None:
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE
+    if arguments.check:
+        keys = arguments.keys or sorted(names)
+        if changed := [key for key in keys if not drawing.is_current(arguments.folder, key)]:
+            raise ResultsError(f"{arguments.folder}: must be as drawn now, got other {', '.join(changed)}")
+        return
     for key in arguments.keys or sorted(names):
         done = drawing.redraw(arguments.folder, key, arguments.out or arguments.folder, sheet)
         print(f"{key}: {'drawn' if done else 'left as it is, for its images are not kept'}")

@@ -191,7 +191,7 @@ OF_FIT = {
     "--shape": _argument("ROWSxCOLUMNS", "draw filters and samples as images (28x28)", type=_shape),
     "--samples": _argument("N", "samples to draw (default: 100)", type=_number(1, MOST_SAMPLES, int), default=100),
 }
-PARTS = ("estimators", "updates", "samplers", "datasets", "kinds")
+PARTS = ("estimators", "updates", "samplers", "datasets", "kinds", "jobs")
 SOURCES = {
     "--mirror": _argument(None, "folder or base address that is tried before the public addresses"),
     "--cache": _argument(None, "folder of downloads"),
@@ -278,7 +278,7 @@ def _add_commands(commands) -> None:
     add("score", "fitting:score", "log-likelihood of each row of a file under trained models, and its error", arguments)
 
     arguments = {"kinds": _argument("KIND", f"{', '.join(PARTS)} (default: all)", nargs="*", type=_kind_of_parts)}
-    text = "list estimators, update rules, samplers, data sets and kinds of figures with their options"
+    text = "list estimators, update rules, samplers, data sets, kinds of figures and of jobs with their options"
     add("list", "listing:list_parts", text, arguments)
 
     arguments = {
@@ -315,6 +315,7 @@ def _add_commands(commands) -> None:
         "--keys": _argument("KEY", "figures and tables (default: all)", nargs="*", default=[]),
         "--width": {"choices": ("3.3", "6.9"), "help": width},
         "--out": _folder("folder to write (default: the same)"),
+        "--check": {"action": "store_true", "help": "write nothing, fail if tables, captions or PNGs would change"},
     }
     add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, arguments)
 

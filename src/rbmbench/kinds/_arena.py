@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from rbmbench.base.metrics import metric_of
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
 from rbmbench.reporting import charts
@@ -116,10 +117,10 @@ def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **lege
     return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**named))
 
 
-def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
+def _series(numbers: pd.DataFrame, x: str, **more: object) -> tuple[Series, ...]:
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
-    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
+    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], **more) for key, curve in curves)
 
 
 # --- Views ------------------------------------------------------------------------------------------------------------
@@ -127,21 +128,20 @@ def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
 
 def _curves(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     """Return means and bands: by matrix products on the left, by processor seconds on the right."""
-    shown, panels = anytime_curves(numbers), []
+    shown, panels, more = anytime_curves(numbers), [], {"digits": DIGITS, "metric": "held_out_log_likelihood"}
     for contest in spec.contests:
         of_contest = shown[shown["contest"] == contest.name]
         title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
         for place, (cost, words) in enumerate(COSTS.items()):
             of_cost = of_contest[of_contest["cost"] == cost]
-            y = {"title": "held-out log-likelihood (nats per row)", "range": _vertical_range(of_cost)}
             panel = ChartPanel(
                 name=f"{contest.name} {cost}",
                 title=title,
                 heading=("" if place else f"{contest.name}: {title}",),
                 group=contest.name,
                 x=Axis(title=f"{words} of a trial", log=True),
-                y=Axis(label="held-out log-likelihood\n(nats per row)", **y),
-                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", DIGITS),
+                y=Axis(**charts.titles([more["metric"]]), range=_vertical_range(of_cost)),
+                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", **more),
             )
             panels.append(panel)
     return _chart(spec, panels, Layout(columns=2, narrow=2, shade=0.1))
@@ -253,7 +253,8 @@ def _targets_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
 
 def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     """Return the likelihoods by the rate, a panel for each contest, with a dot at each rate that is chosen."""
-    panels = []
+    panels, title = [], metric_of("tuning_log_likelihood").label
+    y = {"title": title, "label": title.replace(" of ", "\nof ").replace(" (", "\n(")}  # panels are narrow
     for contest in spec.contests:
         of_contest = numbers[numbers["contest"] == contest.name]
         chosen, ascending = of_contest[of_contest["chosen"]], of_contest.sort_values("rate", kind="stable")
@@ -267,11 +268,7 @@ def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
             title=f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units",
             heading=(contest.name,),
             x=Axis(title="learning rate", log=True, places=tuple(sorted(of_contest["rate"].unique()))),
-            y=Axis(
-                title="log-likelihood of validation rows (nats per row)",
-                label="log-likelihood\nof validation rows\n(nats per row)",
-                range=(low - pad, best.max() + pad),
-            ),
+            y=Axis(**y, range=(low - pad, best.max() + pad)),
             series=tuple(curves),
             marks=tuple(Mark(key=one.algorithm, at=one.rate, height=one.mean) for one in chosen.itertuples()),
         )

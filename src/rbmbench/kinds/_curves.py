@@ -46,8 +46,6 @@ MOST_TRIALS = 25
 """Curves of single trials in a chart, the first ones."""
 MOST_OMITTED = 3
 """Trials that are left out, of those that a panel names."""
-THIN = ("second", "third")
-"""Looks of the curves of a panel's second and third metric."""
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """What the lines of a panel's second and third metric are."""
 ESTIMATES = "thin bars: 95 % intervals of estimates"
@@ -146,9 +144,7 @@ class LearningCurvesSpec(CurvesFigure):
 
 def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) -> ChartPanel:
     summary = results.summary[results.summary["panel"] == panel.name]
-    # A panel shows different metrics only where their units agree.
     metric, epoch = metric_of(panel.metrics[0]), panel.epoch or 1
-    unit = f" ({metric.unit}{' per sample' if metric.summed else ''})" if metric.unit else ""
     title = panel.data if summary.empty else summary["data_title"].iloc[0]
     initial = initial_words(panel.initial) if panel.initial else []
     words = [
@@ -167,12 +163,7 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
         notes=tuple(_notes(spec, panel, summary, results)),
         group=f"{panel.data} {panel.hidden}",
         x=Axis(title="epoch" if panel.epoch else "iteration", log=panel.iteration_axis == "log"),
-        y=Axis(
-            title=" and ".join(metric_of(name).title for name in panel.lined) + unit,
-            label=metric.title,
-            unit=metric.unit,
-            log=panel.axis == "log",
-        ),
+        y=Axis(**charts.titles(panel.lined), log=panel.axis == "log"),
         series=series,
         lines=tuple(results.references.get(panel.name, ())),
         marks=_marked(series, panel.mark) if panel.mark else (),
@@ -247,7 +238,9 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, re
 def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]:
     runs = {run.algorithm: run for panel in spec.panels for run in panel.runs}
     yield from (Entry(label=run.label, key=key, color=run.color, dash=run.dash) for key, run in runs.items())
-    yield from (Entry(label=label, look=THIN[place - 1]) for label, place in further_lines(spec, summary))
+    yield from (
+        Entry(label=label, look=("second", "third")[place - 1]) for label, place in further_lines(spec, summary)
+    )
     if any(panel.lined != panel.metrics for panel in spec.panels):
         yield Entry(label=CIRCLES, look="compared")
     lines = dict.fromkeys(name for panel in spec.panels for name in panel.references)

@@ -182,8 +182,8 @@ class SampleResults:
             means = rows.groupby("samples")["test"].agg(mean="mean", low="min", high="max", trials="size")
             models = rows.pivot(index="trial", columns="samples", values="test").to_numpy()
             paths = tuple(charts.numbers(model, charts.DIGITS) for model in models) if 1 < len(models) <= FEW else ()
-            curve = charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT, paths=paths, singles=paths)
-            series.append(curve)
+            more = {"metric": "isl", "paths": paths, "singles": paths}
+            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT, **more))
             options = self.options(sampler.sampler)
             label = f"{sampler.label} ({options})" if options else sampler.label
             legend.append(Entry(label=label, key=sampler.sampler, color=sampler.color, dash=sampler.dash))
@@ -194,11 +194,7 @@ class SampleResults:
             title=title,
             heading=(f"({panel.name}) {title}",),
             x=Axis(title="samples", log=True, range=(1, panel.samples_count)),
-            y=Axis(
-                title="log-likelihood of the test set (nats per sample)",
-                label="test log-likelihood (ISL, nats per row)",
-                range=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)),
-            ),
+            y=Axis(**charts.titles(["isl"]), range=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom))),
             series=tuple(series),
             lines=(Line(title="training set", value=line, look="training_set"),),
             printed=panel.printed,

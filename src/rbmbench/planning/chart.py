@@ -32,7 +32,7 @@ class CurveValues(Settings):
 
     key: str = Field(description="its subject, such as an algorithm; decides its look")
     label: str
-    metric: str = ""
+    metric: str = Field(default="", description="its name; with one, the axis has the title of `metrics.metric_of`")
     trials: int | None = None
     mean: Numbers
     low: Numbers = ()
@@ -128,7 +128,7 @@ class Layout(Settings):
     )
     widths: tuple[FiniteFloat, ...] = Field(default=(), description="ratios of the columns; empty: equal")
     shares_y: bool = Field(default=False, description="whether all panels have one vertical axis")
-    shade: FiniteFloat = Field(default=0.13, description="opacity of bands")
+    shade: FiniteFloat | None = Field(default=None, description="opacity of bands; null: that of all figures")
 
 
 class Axis(Settings):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from json import dumps
 from os import PathLike
@@ -15,12 +15,24 @@ import pandas as pd
 
 from rbmbench import estimators, updates
 from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.metrics import metric_of
 from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
-from rbmbench.planning.chart import VERSION, Chart, Entry, Numbers, Printed, Series, Shown, StepsPerIteration, Table
+from rbmbench.planning.chart import (
+    VERSION,
+    Chart,
+    ChartPanel,
+    Entry,
+    Numbers,
+    Printed,
+    Series,
+    Shown,
+    StepsPerIteration,
+    Table,
+)
 from rbmbench.planning.specs import FigureSpec, TableSpec
 from rbmbench.reporting import text_tables
 from rbmbench.reporting.frames import RunData, machine_of, seconds_per_iteration
@@ -68,6 +80,22 @@ def of_run(run: RunData) -> dict[str, object]:
             break
         stages.append(StepsPerIteration(until=stage["until"], steps=steps))
     return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": tuple(stages)}
+
+
+def titles(metrics: Sequence[str]) -> dict[str, str]:
+    """Return the fields of an `Axis` of metrics that share a unit; pictures have the first one's title alone."""
+    if not metrics:
+        return {}
+    first = metric_of(metrics[0])
+    unit = f" ({first.unit}{' per sample' * first.summed})" if first.unit else ""
+    title = " and ".join(metric_of(name).title for name in metrics) + unit
+    return {"title": title, "label": first.title, "unit": first.unit}
+
+
+def metrics_of(panel: ChartPanel) -> list[str]:
+    """Return the metrics whose lines a panel shows, in their order."""
+    shown = {curve.place: curve.metric for curve in panel.series if curve.metric and not curve.marked}
+    return [shown[place] for place in sorted(shown)]
 
 
 def is_trained(meta: Meta) -> bool:
@@ -152,8 +180,16 @@ def read_shown(layout: Layout, key: str) -> Chart | Table:
 
 
 def read(kind: type[Item], path: str | PathLike) -> Item:
-    """Return a `Chart` or a `Table` from its file; `ResultsError` or `SettingsError` if it is missing or damaged."""
+    """Return a `Chart` or a `Table` from its file, with the present titles of metrics on axes.
+
+    `ResultsError` or `SettingsError` if it is missing or damaged.
+    """
     values = read_json(path)
     if isinstance(values, dict) and (version := values.get("version", 1)) != VERSION:
         raise ResultsError(f"{path}: version must be {VERSION}, got {version}; make the figure or table again")
-    return parse(kind, values, str(path))
+    shown = parse(kind, values, str(path))
+    if not isinstance(shown, Chart):
+        return shown
+    axes = (one.y.model_copy(update=titles(metrics_of(one))) for one in shown.panels)
+    panels = tuple(one.model_copy(update={"y": axis}) for one, axis in zip(shown.panels, axes, strict=True))
+    return shown.model_copy(update={"panels": panels})

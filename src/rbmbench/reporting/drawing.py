@@ -25,7 +25,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
 from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
-from rbmbench.reporting.style import BLUE, FURTHER, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
+from rbmbench.reporting.style import BLUE, LOOKS, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
 from rbmbench.reporting.words import count
 
 MOST_IN_LEGEND = 6
@@ -46,24 +46,10 @@ MOST_LABELS = 5
 """Of an axis whose ticks have places, which do not touch."""
 MOST_INCHES = 8.6
 """Height of all images on a page."""
-ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
-"""Of the bars of estimates."""
 THIN = 0.6
 """Width of curves in a column of a journal, as a share of that on a page."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
-HOLLOW = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
-LOOKS = {
-    "compared": HOLLOW | {"marker": "o", "color": "0.25"},
-    "second": {"color": "0.4"} | FURTHER[0],
-    "third": {"color": "0.4"} | FURTHER[1],
-    "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
-    "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
-    "training_set": {"color": "0.25", "linewidth": 1.0, "linestyle": (0, (6, 2))},
-    "upright": {"linestyle": "none", "marker": "|", "markersize": 11, "color": "0.25"},
-    "printed": HOLLOW | {"marker": "D", "color": "0.15", "markeredgewidth": 0.9},
-}
-"""Looks of what is no curve of an algorithm, by name."""
 POINTS = ((BLUE, "o", 0.12), (VERMILLION, "D", -0.12))
 """Colour, marker and shift of the points of each series."""
 
@@ -112,6 +98,7 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
     layout = chart.layout
     rows = rows_of(chart.panels, layout.columns if sheet.is_wide else layout.narrow)
     figure.set_figheight(layout.row * len(rows) + layout.head[not sheet.titled])
+    band = LOOKS["band"] | ({} if layout.shade is None else {"alpha": layout.shade})
     widths = {"width_ratios": layout.widths} if layout.widths else {}
     axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False, sharey=layout.shares_y, **widths)
     for row, line in zip(rows, axes, strict=True):
@@ -123,9 +110,9 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
             # Neighbours of the same values share the labels of their axes, at the outer ends.
             if before is None or before.y.title != panel.y.title or panel.legend:
                 _label(ax, panel, exponent, sheet)
-            right = _draw_panel(ax, panel, looks, exponent, layout.shade, len(line), sheet)
+            right = _draw_panel(ax, panel, looks, exponent, band, len(line), sheet)
             if right and (after is None or after.y.title != panel.y.title or after.legend):
-                right.set_ylabel("mean per sample (nats)")
+                right.set_ylabel(f"mean per sample ({panel.y.unit})")
             if panel.legend:
                 width = int(ROW_LETTERS * sheet.share) // len(line)
                 handles, below = _handles(panel.legend, looks), {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
@@ -140,7 +127,7 @@ def is_fitted(panel: ChartPanel) -> bool:
 
 
 def _draw_panel(
-    ax: Axes, panel: ChartPanel, looks: dict[str, Look], exponent: int, shade: float, columns: int, sheet: Sheet
+    ax: Axes, panel: ChartPanel, looks: dict[str, Look], exponent: int, band: Look, columns: int, sheet: Sheet
 ) -> Axis | None:
     """Draw a panel; return the right axis if there is one."""
     if panel.drawn_as == "points":
@@ -161,7 +148,7 @@ def _draw_panel(
             shares = [0.0, *series.mean, series.mean[-1]]
             ax.step([first, *series.x, last], shares, where="post", **looks[series.key])
         elif panel.drawn_as == "lines" and not series.marked:
-            _draw_curve(ax, series, looks[series.key], factor, shade)
+            _draw_curve(ax, series, looks[series.key], factor, band)
     for line in panel.lines:
         ax.axhline(factor * line.value, **LOOKS[line.look])
     for mark in panel.marks:
@@ -182,18 +169,18 @@ def _draw_panel(
     return None
 
 
-def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: float) -> None:
+def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, band: Look) -> None:
     known = np.flatnonzero(np.isfinite(array_of(series.mean)))
     if not len(known):
         return
     # A gap breaks a curve; missing values at its ends only widen the axis.
     kept = slice(known[0], known[-1] + 1)
-    x, look = series.x[kept], look | (FURTHER[series.place - 1] if series.place else {})
+    x, look = series.x[kept], look | (LOOKS[("second", "third")[series.place - 1]] if series.place else {})
     ax.plot(x, array_of(series.mean[kept], factor), **look)
-    if shade and series.low and series.trials != 1:
+    if band["alpha"] and series.low and series.trials != 1:
         low, high = array_of(series.low[kept], factor), array_of(series.high[kept], factor)
-        ax.fill_between(x, low, high, color=look["color"], alpha=shade, linewidth=0, zorder=1)
-    thin = {"color": tuple(0.55 * part for part in to_rgb(look["color"])), "linewidth": 0.6}
+        ax.fill_between(x, low, high, color=look["color"], **band)
+    thin = LOOKS["path"] | {"color": tuple(0.55 * part for part in to_rgb(look["color"]))}
     if series.median:
         ax.plot(x, array_of(series.median[kept], factor), **thin, linestyle=look["linestyle"], zorder=3.2)
     for path in series.paths:
@@ -205,7 +192,7 @@ def _draw_printed(ax: Axes, panel: ChartPanel, factor: float) -> None:
     for value in panel.printed:
         height = factor * value.value
         if value.at is None:
-            ax.axhline(height, color="0.15", linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.4)
+            ax.axhline(height, **LOOKS["printed_line"])
             where = {"transform": ax.get_yaxis_transform(), "clip_on": False}
             ax.plot([0.985], [height], **LOOKS["printed"], zorder=4, **where)
         else:
@@ -252,12 +239,12 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     _scale(ax, limits, "log" if is_log else "linear")
     _scale_x(ax, panel, curves["x"], columns if sheet.is_wide else NARROW)
     for series in panel.series:
-        color, bar = {"color": looks[series.key]["color"]}, ESTIMATE
+        color, bar = {"color": looks[series.key]["color"]}, LOOKS["estimate"]
         if series.marked:
             # Those at an end of the axis are drawn whole.
             means = np.ma.masked_outside(array_of(series.mean, factor), *limits)
             ax.plot(series.x, means, **LOOKS["compared"] | color, zorder=3, clip_on=False)
-            bar = ESTIMATE | {"linestyle": (0, (1, 1.5))}
+            bar = LOOKS["compared_estimate"]
         if series.estimate_high:
             low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
             # Without a lower end a bar ends at the axis.
@@ -299,7 +286,7 @@ def _scale(ax: Axes, limits: tuple[float, float], scale: str) -> None:
             set_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
         ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.grid(axis="y", color="0.9", linewidth=0.5)
+    ax.grid(axis="y", **LOOKS["grid"])
     ax.set_axisbelow(True)
 
 
@@ -383,7 +370,7 @@ def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:
 
 def _handles(entries: Iterable[Entry], looks: dict[str, Look]) -> list[Artist]:
     return [
-        Line2D([], [], label=entry.label, **(LOOKS[entry.look] if entry.look else looks[entry.key]))
+        Line2D([], [], label=entry.label, **({"color": "0.4"} | LOOKS[entry.look] if entry.look else looks[entry.key]))
         for entry in entries
     ]
 

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from rbmbench.io.atomic import replaced
 
 PIXELS = 1.5
-"""Size of a point of `LOOK` on the interactive page."""
+"""Size of a point on the interactive page, but for the width of curves, which is one pixel for each."""
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
@@ -87,11 +87,26 @@ DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
 
 Look = dict[str, Any]
 """Keyword arguments of `matplotlib.axes.Axes.plot`."""
-FURTHER: tuple[Look, ...] = (
-    {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
-    {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
-)
-"""What the curves of a panel's second and third metric have in place of their algorithm's own look."""
+HOLLOW = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
+FURTHER = {"linewidth": 0.9, "zorder": 1.9, "alpha": 0.75}
+ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
+LOOKS: dict[str, Look] = {
+    "compared": HOLLOW | {"marker": "o", "color": "0.25", "markeredgewidth": 1.0},
+    "second": FURTHER | {"linestyle": (0, (3, 1.5))},
+    "third": FURTHER | {"linestyle": (0, (1, 1.2))},
+    "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
+    "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
+    "training_set": {"color": "0.25", "linewidth": 1.0, "linestyle": (0, (6, 2))},
+    "upright": {"linestyle": "none", "marker": "|", "markersize": 11, "markeredgewidth": 1.0, "color": "0.25"},
+    "printed": HOLLOW | {"marker": "D", "color": "0.15", "markeredgewidth": 0.9},
+    "printed_line": {"color": "0.15", "linewidth": 0.7, "linestyle": (0, (1, 3)), "zorder": 1.4},
+    "estimate": ESTIMATE,
+    "compared_estimate": ESTIMATE | {"linestyle": (0, (1, 1.5))},
+    "band": {"linewidth": 0, "alpha": 0.13, "zorder": 1},
+    "path": {"linewidth": 0.6},
+    "grid": {"color": "0.9", "linewidth": 0.5},
+}
+"""Looks by name; the curves of a second and third metric have the colour of their algorithm, a path is of one trial."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 """What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
 
@@ -220,7 +235,7 @@ def page(rows: int, sheet: Sheet = PAGE) -> Figure:
 
 def finish_axes(ax: Axes) -> None:
     """Give axes a light grid below the curves, and no right spine."""
-    ax.grid(color="0.9", linewidth=0.5)
+    ax.grid(**LOOKS["grid"])
     ax.set_axisbelow(True)
     sns.despine(ax=ax)
 

@@ -7,7 +7,7 @@ from core_helpers import binary_data
 from own_data import refused
 
 import rbmbench
-from rbmbench import datasets, estimators, samplers, updates
+from rbmbench import datasets, estimators, jobs, samplers, updates
 from rbmbench.cli import main
 from rbmbench.io import results
 
@@ -56,9 +56,11 @@ def test_plain_options_that_do_not_fit_are_one_line(own, tmp_path, capsys, argum
 def test_all_that_can_be_chosen_is_listed_with_its_options(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    for part in (estimators, updates, samplers, datasets):
+    for part in (estimators, updates, samplers, datasets, jobs):
         assert all(f"\n  {name}\n" in printed for name in part.REGISTRY.names())
     assert "\n  cd\n      Contrastive divergence, CD-k.\n      options: k=1, chains=null, variance=false\n" in printed
+    coupled = "couple\n      Stopping times of coupled chains of a random model: no data, no training.\n      options: "
+    assert f"\n  {coupled}visible=(required), hidden=(required), width=0.1, coupling=(required)," in printed
     assert main(["list", "samplers"]) == 0
     printed = capsys.readouterr().out
     assert "rates_herding" in printed

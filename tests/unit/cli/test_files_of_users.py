@@ -68,7 +68,7 @@ def test_files_of_other_programs_are_trained_on(tmp_path, expected, name):
     np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
 
 
-@pytest.mark.parametrize("name", ["header.csv", "labels_last.csv", "X.npz"])
+@pytest.mark.parametrize("name", ["header.csv", "labels_last.csv"])
 def test_files_of_other_programs_are_fitted(tmp_path, expected, name):
     file, options = made(tmp_path, name)
     size = "--hidden", 3, "--iterations", 2, "--no-certificate"

@@ -96,11 +96,7 @@ def test_digits_are_cut_in_their_order():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        (
-            "digits",
-            {"validation": 1000, "test": 797},
-            "option 'test': must be a whole number from 0 to 796, got 797",
-        ),
+        ("digits", {"validation": 1000, "test": 797}, "option 'test': must be a whole number from 0 to 796, got 797"),
         ("mnist", {"validation": 60_000}, "option 'validation': must "),
         ("usps", {"threshold": 2}, "option 'threshold': must be a number from -1 to 1, got 2"),
         ("usps", {"validation": 7291}, "option 'validation': must "),

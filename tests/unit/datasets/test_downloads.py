@@ -28,14 +28,8 @@ def contents(_file, content, _where):
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch):
-    for variable in (
-        "RBMBENCH_DATA_MIRROR",
-        "RBMBENCH_DATA_CACHE",
-        "http_proxy",
-        "HTTP_PROXY",
-        "all_proxy",
-        "ALL_PROXY",
-    ):
+    places = "RBMBENCH_DATA_MIRROR", "RBMBENCH_DATA_CACHE"
+    for variable in (*places, "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -237,13 +237,3 @@ def test_a_process_killed_while_it_downloads_leaves_nothing_but_its_lock(serve, 
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     assert os.listdir(tmp_path) == ["usps.npz.lock"]
-
-
-def test_the_command_says_what_a_mirror_has_in_place_of_a_file(serve, tmp_path):
-    process = run_data(serve(sends("200 OK", PAGE)), tmp_path)
-    _, text = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert text.startswith("rbmbench: error: http://127.0.0.1:")
-    assert text.endswith(f"got {hashlib.sha256(PAGE).hexdigest()} (a web page)\n")
-    assert len(text.splitlines()) == 1
-    assert os.listdir(tmp_path) == []

@@ -77,10 +77,7 @@ class Plain(FigureSpec):
     def chart(self, results):
         """Return a curve, a line and a printed value."""
         series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": results["y"]}, index=results["x"])),)
-        more = {
-            "lines": (Line(title="limit", value=30.0),),
-            "printed": (Printed(label="of 4", value=16.0, at=4.0),),
-        }
+        more = {"lines": (Line(title="limit", value=30.0),), "printed": (Printed(label="of 4", value=16.0, at=4.0),)}
         panel = ChartPanel(name="a", title="Numbers", x=Axis(title="x"), y=Axis(title="y"), series=series, **more)
         return Chart(panels=(panel,))
 

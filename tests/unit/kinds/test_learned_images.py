@@ -109,15 +109,9 @@ REFUSED = [
     ({"algorithms": ["cd_11"]}, "algorithms: unknown algorithm 'cd_11'"),
     ({"panels": {"a": {"trials": 3}}}, "trials: "),
     ({"panels": {"a": {"hidden": 23}}}, "hidden: must be at least 26, .*, got (23|29)"),
-    (
-        {"panels": {"a": {"evaluate_every": 20}}},
-        "evaluate_every: must ",
-    ),
+    ({"panels": {"a": {"evaluate_every": 20}}}, "evaluate_every: must "),
     ({"panels": {"a": {"data": "modes_held_out"}}}, "hidden: must be at least 26, .*, got (23|29)"),
-    (
-        {"panels": {"a": {"data": "simulated_held_out"}}},
-        "data: must be square images, got .*, of 200 visible units",
-    ),
+    ({"panels": {"a": {"data": "simulated_held_out"}}}, "data: must be square images, got .*, of 200 visible units"),
     ({"images": 31}, "images: must be at most the 29 hidden units, got 31"),
     ({"images": 37}, "images: "),
 ]

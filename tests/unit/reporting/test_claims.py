@@ -28,11 +28,10 @@ from rbmbench.reporting.claims.verdict import (
     verdict,
     write_verdicts,
 )
-from rbmbench.reporting.claims.verdict import (
-    table as table_of,
-)
+from rbmbench.reporting.claims.verdict import table as table_of
 from unit.kinds.test_step_times import step_table
 
+APART = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
 SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"
 
 
@@ -89,7 +88,7 @@ def test_power_tells_what_would_not_be_reproduced(found, bounds, possible, resul
 
 
 def test_claims_become_a_table_with_verdicts(tmp_path):
-    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     found = records([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
     verdicts = table_of(found)
     assert list(verdicts.columns) == COLUMNS
@@ -135,8 +134,7 @@ def test_single_trial_gives_no_verdict(tmp_path):
     ],
 )
 def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, needs, reason):
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves, **panel}})
+    spec = figure(tmp_path, {"a": {"curves": APART, **panel}})
     (record,) = records([DIFFERENCE], [spec], needs=needs)
     assert (record.verdict, record.reason, record.lacks) == (INCONCLUSIVE, "lacks", [reason])
     assert not record.judged
@@ -150,8 +148,7 @@ def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, n
 
 
 def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves, "published": {"iterations": 50000, "trials": 25}}})
+    spec = figure(tmp_path, {"a": {"curves": APART, "published": {"iterations": 50000, "trials": 25}}})
     line = judged([DIFFERENCE], [spec]).iloc[0]
     assert line["verdict"] == REPRODUCED
     assert line["note"].endswith("4 000 of 50 000 iterations; 5 of 25 trials")
@@ -190,7 +187,7 @@ def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_num
 
 
 def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
-    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["panels"][0]["runs"][0]["folder"] = str(tmp_path / "gone")
     with pytest.raises(ResultsError, match=r"gone/meta\.json: is missing"):
         judged([DIFFERENCE], [spec])
@@ -207,7 +204,7 @@ def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
     ],
 )
 def test_mistake_in_a_claim_is_one_line(tmp_path, change, message):
-    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     with pytest.raises(SettingsError) as error:
         judged([DIFFERENCE | change], [spec])
     assert message in str(error.value)
@@ -215,7 +212,7 @@ def test_mistake_in_a_claim_is_one_line(tmp_path, change, message):
 
 
 def test_claim_without_range_or_argument_is_refused(tmp_path):
-    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     with pytest.raises(SettingsError, match="'above' or 'below' is missing"):
         judged([{key: value for key, value in DIFFERENCE.items() if key != "above"}], [spec])
     with pytest.raises(SettingsError, match="against: is missing"):
@@ -295,7 +292,7 @@ def few_at(where, trials=5):
 
 
 def test_only_the_evaluations_that_a_claim_needs_have_to_be_known(tmp_path):
-    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    panel = {"curves": APART}
     trusted = figure(tmp_path / "trusted", {"a": panel | {"effective_particles": 10.0}})
     expected = records([DIFFERENCE], [trusted])[0]
     assert (expected.verdict, expected.remarks) == (REPRODUCED, ())
@@ -348,7 +345,7 @@ def test_a_fall_that_is_larger_than_the_bracket_is_decided(tmp_path, final, verd
 )
 def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, verdict):
     # log Z is 3, and may be smaller by 0.49 + below and larger by 0.49 + above, for both curves.
-    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    panel = {"curves": APART}
     expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
     ends = {"log_partition_low": 3 - 0.49 - below, "log_partition_high": 3 + 0.49 + above}
     bracket = dict.fromkeys(panel["curves"], {SIZE: 1.0} | ends)
@@ -360,7 +357,7 @@ def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, v
 
 def test_numbers_of_bands_need_particles_at_all_evaluations(tmp_path):
     claim = DIFFERENCE | {"kind": "final_band_ratio"}
-    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    panel = {"curves": APART}
     (found,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
     assert found.verdict == INCONCLUSIVE
     assert "9.5 effective particles of annealing, needs 10" in found.note
@@ -381,7 +378,7 @@ def test_measures_of_curves_are_undecided_where_nothing_is_known_from_below(tmp_
         claim |= {"against": "fig1.a.cd_1"}
     if kind not in ("peak_spread", "smallest_within"):
         claim |= {"curve": "fig1.a.pop_cd_1"}
-    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}, "meta": STEPS}
+    panel = {"curves": APART, "meta": STEPS}
     (sure,) = records([claim], [figure(tmp_path / "sure", {"a": panel})])
     (found,) = records(
         [claim],
@@ -427,8 +424,7 @@ def test_shipped_table_has_the_published_numbers(shipped):
 
 def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
     """A rate that is not the paper's flips no published verdict: it is another class, and the note says why."""
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves, "published": {"rate": 0.02}}, "b": {"curves": curves}})
+    spec = figure(tmp_path, {"a": {"curves": APART, "published": {"rate": 0.02}}, "b": {"curves": APART}})
     untouched = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
     across = untouched | {"id": "popcd_1.c", "class": "check", "against": "fig1.a.cd_1"}
     first, second, third = records([DIFFERENCE, untouched, across], [spec])
@@ -445,8 +441,7 @@ def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
 
 
 def test_budgets_and_stand_ins_make_no_variant(tmp_path):
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    panel = {"curves": curves, "published": {"iterations": 50000, "trials": 25}, "meta": stand_in("mnist")}
+    panel = {"curves": APART, "published": {"iterations": 50000, "trials": 25}, "meta": stand_in("mnist")}
     line = judged([DIFFERENCE], [figure(tmp_path, {"a": panel})], needs={"real_data": False}).iloc[0]
     assert (line["class"], line["verdict"]) == ("published", REPRODUCED)
 
@@ -467,16 +462,14 @@ def test_a_difference_of_a_curve_concerns_its_claims_alone(tmp_path):
     [("proxy.steps", "log_likelihood", "published"), ("annealing.base", "log_likelihood", "variant")],
 )
 def test_settings_of_an_evaluation_concern_its_metrics_alone(tmp_path, setting, metric, standing):
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["differences"] = [{"panel": "a", "setting": setting, "value": 3, "published": 7, "kind": "setting"}]
     claim = DIFFERENCE | {"metric": metric}
     assert judged([claim], [spec])["class"].tolist() == [standing]
 
 
 def test_other_quantiles_concern_claims_on_bands_alone(tmp_path):
-    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves}})
+    spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["differences"] = [{"setting": "quantiles", "value": [0.1, 0.9], "published": [0.25, 0.75], "kind": "setting"}]
     band = DIFFERENCE | {"id": "popcd_1.band", "kind": "final_band_ratio"}
     assert judged([DIFFERENCE, band], [spec])["class"].tolist() == ["published", "variant"]

@@ -275,14 +275,8 @@ def test_claims_compare_ranks_contest_by_contest(tmp_path):
                     tmp_path / f"{name}-{key}", curves, iterations=[0, 10, 20], meta={"settings": settings}
                 )
                 made[-1]["entries"].append({"algorithm": key, "label": key.upper(), "rate": 0.1, "folder": str(folder)})
-    spec = {
-        "key": "arena_fig2",
-        "paper": "arena",
-        "title": "",
-        "kind": "arena_ranks",
-        "scale": "made",
-        "contests": made,
-    }
+    spec = {"key": "arena_fig2", "paper": "arena", "title": "", "kind": "arena_ranks", "scale": "made"}
+    spec |= {"contests": made}
     evidence = Evidence("arena", [parse_spec(spec, "test")])
     found = MEASUREMENTS["rank_difference"](evidence, ranks="fig2.cd", against="fig2.pcd")
     assert (found.value, found.low, found.high) == pytest.approx(student([-1.0, -1.0, 1.0]))
@@ -465,10 +459,7 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
         (
             {
                 "algorithms": {
-                    "two": {
-                        "label": "Two",
-                        "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}],
-                    }
+                    "two": {"label": "Two", "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}]}
                 },
                 "figures": {"fig1": {"algorithms": ["two"]}},
             },

@@ -176,10 +176,7 @@ def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
 def test_how_sure_tempered_chains_are_stands_in_the_caption(tmp_path):
     curve = rising(-5.0)
     trials = len(curve)
-    known = {
-        "log_partition_error": 0.125 + 0 * curve,
-        "log_partition_converged": 1 + 0 * curve,
-    }
+    known = {"log_partition_error": 0.125 + 0 * curve, "log_partition_converged": 1 + 0 * curve}
     known["log_partition_converged"][0, 1:] = 0
     panel = {"curves": {"cd_1": curve}, "diagnostics": {"cd_1": known}, "annealing": {"products": 5_000_000}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")

@@ -14,7 +14,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser_page import block_of
-from matplotlib import rcParams
 from PIL import Image
 from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, table
 
@@ -25,15 +24,16 @@ from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
-from rbmbench.planning.chart import Chart
+from rbmbench.planning.chart import Chart, Line
 from rbmbench.reporting import charts, style, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import Verdict
+from rbmbench.reporting.drawing import draw_chart
 from rbmbench.reporting.page.html import chart_theme, claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.page.reader import Folder
-from rbmbench.reporting.style import LOOK, look_of
+from rbmbench.reporting.style import look_of
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -241,10 +241,7 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
     for spec in outputs:
         metas = {Path(folder).name: json.loads((Path(folder) / "meta.json").read_text()) for folder in spec.folders()}
         text_tables.write_text(json.dumps(metas), f"{kept.root}/meta/{spec.key}.json")
-    for file in (
-        layout.verdicts,
-        layout.table("popcd_table1", "json"),
-    ):
+    for file in (layout.verdicts, layout.table("popcd_table1", "json")):
         target = Path(kept.root) / Path(file).relative_to(layout.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(Path(file).read_bytes())
@@ -327,12 +324,25 @@ def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_pa
     assert {key: report.looks[key].colour for key in looks} == {key: look["color"] for key, look in looks.items()}
 
 
-def test_sizes_of_labels_are_those_of_the_pictures(layout, outputs, monkeypatch):
-    before = block(written(layout)).theme
-    monkeypatch.setitem(LOOK, "xtick.labelsize", 2 * LOOK["xtick.labelsize"])
-    with style.theme():
-        assert rcParams["xtick.labelsize"] == LOOK["xtick.labelsize"]
-    assert block(written(layout)).theme == before.model_copy(update={"tick": 2 * before.tick})
+def test_a_look_is_changed_in_pictures_and_on_the_page(layout, outputs, monkeypatch):
+    monkeypatch.setitem(style.LOOK, "xtick.labelsize", 11)
+    monkeypatch.setitem(style.LOOK, "font.family", "DejaVu Serif")
+    line = style.LOOKS["maximum"] | {"linewidth": 1.7, "linestyle": (0, (3, 5))}
+    monkeypatch.setitem(style.LOOKS, "maximum", line)
+    monkeypatch.setitem(style.LOOKS, "band", style.LOOKS["band"] | {"alpha": 0.31})
+    chart = charts.read(Chart, layout.figure("popcd_fig1", "json"))
+    panel = chart.panels[0].model_copy(update={"lines": (Line(title="maximum", value=-3.0),)})
+    ax, *_ = draw_chart(chart.model_copy(update={"panels": (panel,)})).axes
+    theme = block(written(layout)).theme
+    assert {(text.get_fontsize(), *text.get_fontfamily()) for text in ax.get_xticklabels()} == {(11, "DejaVu Serif")}
+    assert theme.fonts["tick"] == f'{11 * style.PIXELS}px "DejaVu Serif", system-ui'
+    assert 1.7 in [drawn.get_linewidth() for drawn in ax.lines]
+    width = 1.7 * style.PIXELS
+    assert theme.looks["maximum"].model_dump(include={"width", "dash"}) == {
+        "width": width,
+        "dash": (3 * width, 5 * width),
+    }
+    assert {band.get_alpha() for band in ax.collections} == {0.31} == {theme.looks["band"].alpha}
 
 
 def test_missing_picture_is_one_line(layout, outputs):

@@ -10,11 +10,7 @@ from scipy import stats
 from rbmbench.reporting.claims import intervals
 
 ERROR_RATE = 1e-6
-LAWS = {
-    "normal": (stats.norm(0, 1), 0.945),
-    "skewed": (stats.expon(), 0.85),
-    "heavy tails": (stats.t(3), 0.945),
-}
+LAWS = {"normal": (stats.norm(0, 1), 0.945), "skewed": (stats.expon(), 0.85), "heavy tails": (stats.t(3), 0.945)}
 CASES = pytest.mark.parametrize(
     ("law", "trials"),
     [("normal", 3), ("normal", 11), ("skewed", 5), ("skewed", 25), ("heavy tails", 3), ("heavy tails", 25)],

@@ -112,22 +112,46 @@ def test_metric_mean_weighs_evaluations_by_their_iterations(tmp_path, iterations
     assert MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd").value == pytest.approx(mean)
 
 
-def test_metric_share_counts_the_iterations_above_a_limit(tmp_path):
-    values = np.tile(np.arange(41.0), (3, 1))
+def violating():
+    """Return values of three trials, of which the second and the third have three outside of 0 to 1."""
+    values = np.full((3, 41), 0.5)
+    values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0  # the first evaluation has no diagnostic
+    return values
+
+
+EVALUATIONS = np.arange(41)
+COUNTED = np.tile(EVALUATIONS.astype(float), (3, 1))
+AROUND = np.array([[0.0], [0.1], [-0.1]])
+PEAK = np.concatenate([np.linspace(1.0, 8.0, 21), np.linspace(8.0, 2.0, 21)[1:]]) * np.array([[1.0], [0.9], [1.1]])
+CLIMB = 3 + np.tanh((100 * EVALUATIONS - 1200) / 150) + 1e-2 * EVALUATIONS + AROUND
+# Climbs faster and faster to iteration 1300, and falls slowly.
+SUDDEN = np.where(EVALUATIONS < 13, np.exp(EVALUATIONS / 3), np.exp(13 / 3 - (EVALUATIONS - 13) / 90)) + AROUND
+KNOWN = [
+    # Iterations 31 to 40 of 40; of shifted trials the mean moves by less than Student's half width, 2.48 iterations.
+    ("metric_share", COUNTED, {"limit": 30.0}, (0.25, 0.25, 0.25)),
+    ("metric_share", COUNTED + np.array([[-1.0], [0.0], [1.0]]), {"limit": 30.0}, (0.25, 8 / 40, 13 / 40)),
+    ("metric_violations", violating(), {"at_least": 0.0, "at_most": 1.0}, (3.0, 3.0, 3.0)),
+    ("metric_violations", violating(), {"at_least": 0.0}, (2.0, 2.0, 2.0)),
+    ("metric_violations", violating(), {"at_most": 1.5}, (0.0, 0.0, 0.0)),
+    ("metric_share_of_peak", PEAK, {"iteration": 4000}, (0.25, 0.25, 0.25)),
+    ("steepest_rise", CLIMB, {}, (1200.0, 1200.0, 1200.0)),
+    *(
+        ("steepest_rise", SUDDEN, {"window": window}, 3 * (middle,))
+        for window, middle in ((1, 1250), (100, 1250), (400, 1100), (1000, 800), (None, 1200))
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "options", "expected"), KNOWN)
+def test_measurements_of_known_answer(tmp_path, kind, values, options, expected):
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_share"](shown, curve="fig1.a.ucd", limit=30.0)
-    # Iterations 31 to 40 of 40, the same in all trials.
-    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
-    spread = evidence(tmp_path / "spread", {"ucd": flat(-5.0)}, **diagnostic(values + np.array([[-1.0], [0.0], [1.0]])))
-    found = MEASUREMENTS["metric_share"](spread, curve="fig1.a.ucd", limit=30.0)
-    # The mean curve shifts by less than Student's half width, 2.48 iterations.
-    assert (found.value, found.low, found.high) == pytest.approx((0.25, 8 / 40, 13 / 40))
+    found = MEASUREMENTS[kind](shown, curve="fig1.a.ucd", **options)
+    assert (found.value, found.low, found.high) == pytest.approx(expected)
 
 
 def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
     values = np.full((3, 41), 2.0)
-    extreme = 3 * values
-    extreme[:, 7] = 1e6
+    extreme = np.where(EVALUATIONS == 7, 1e6, 3 * values)
     more = {"diagnostics": {"ucd": {"variance": extreme}, "cd_1": {"variance": values}}}
     shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
     found = MEASUREMENTS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
@@ -154,44 +178,6 @@ def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
     assert 1.6 < found.low < 2.0 < found.high < 2.4
     assert "50 % quantile over the trials" in found.what
     assert found.notes == ("10 to 90 % of the 101 trials: 1.2 to 2.8",)
-
-
-def test_metric_violations_are_counted_in_all_trials(tmp_path):
-    values = np.full((3, 41), 0.5)
-    values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0, at_most=1.0)
-    # The first evaluation has no diagnostic.
-    assert (found.value, found.low, found.high) == (3.0, 3.0, 3.0)
-    assert found.what.endswith("that are below 0 or above 1, of 3 trials at 40 evaluations each; from -0.25 to 1.5")
-    assert MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0).value == 2.0
-    assert MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_most=1.5).value == 0.0
-
-
-def test_share_of_the_peak(tmp_path):
-    values = np.concatenate([np.linspace(1.0, 8.0, 21), np.linspace(8.0, 2.0, 21)[1:]]) * np.array(
-        [[1.0], [0.9], [1.1]]
-    )
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_share_of_peak"](shown, curve="fig1.a.ucd", iteration=4000)
-    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
-    assert found.what.endswith("at iteration 4000, as a share of the largest mean, which is at iteration 2000")
-
-
-def test_steepest_rise_is_where_the_mean_climbs(tmp_path):
-    iterations = 100 * np.arange(41)
-    values = 3 + np.tanh((iterations - 1200) / 150) + 1e-4 * iterations + np.array([[0.0], [0.1], [-0.1]])
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["steepest_rise"](shown, curve="fig1.a.ucd")
-    assert (found.value, found.low, found.high) == (1200.0, 1200.0, 1200.0)
-
-
-@pytest.mark.parametrize(("window", "middle"), [(1, 1250), (100, 1250), (400, 1100), (1000, 800), (None, 1200)])
-def test_the_steepest_rise_is_that_within_a_window(tmp_path, window, middle):
-    iterations = 100 * np.arange(41)  # climbs faster and faster to iteration 1300, and falls slowly
-    values = np.where(iterations < 1300, np.exp(iterations / 300), np.exp(13 / 3) * np.exp(-(iterations - 1300) / 9e3))
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values + np.array([[0.0], [0.1], [-0.1]])))
-    assert MEASUREMENTS["steepest_rise"](shown, curve="fig1.a.ucd", window=window).value == middle
 
 
 def with_k(k: int) -> dict:

@@ -56,63 +56,55 @@ def test_template_is_clean(path):
     assert max(len(cell.source.splitlines()) for cell in code) <= 10
 
 
+FIGURE, TABLE = ("pdf", "png", "svg", "md", "csv"), ("csv", "md", "tex")
+
+
+def made(folder: Path, template: str, spec: dict, endings) -> tuple[dict[str, Path], str]:
+    """Run a template on a spec; return the files that it writes by their ending, and its page."""
+    folder.mkdir()
+    (folder / "spec.json").write_text(json.dumps(spec))
+    files = {ending: folder / f"made.{ending}" for ending in endings}
+    values = {"spec": str(folder / "spec.json")} | {ending: str(file) for ending, file in files.items()}
+    run_notebook(NOTEBOOKS / f"{template}.ipynb", values, folder / "out/made.ipynb", folder / "out/made.html")
+    return files, (folder / "out/made.html").read_text()
+
+
 def test_learning_curves_run_from_end_to_end(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}})
-    (tmp_path / "spec.json").write_text(json.dumps(spec))
-    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "svg", "md", "csv")}
-    executed, page = tmp_path / "out" / "popcd_fig1.ipynb", tmp_path / "out" / "popcd_fig1.html"
-    run_notebook(NOTEBOOKS / "learning_curves.ipynb", {"spec": str(tmp_path / "spec.json")} | files, executed, page)
-    assert Path(files["pdf"]).read_bytes().startswith(b"%PDF")
-    assert Path(files["png"]).read_bytes().startswith(b"\x89PNG")
+    files, page = made(tmp_path / "made", "learning_curves", spec, FIGURE)
+    assert files["pdf"].read_bytes().startswith(b"%PDF")
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
     summary = pd.read_csv(files["csv"])
     assert len(summary) == 2 * 41
     assert summary["mean"].iloc[-1] == pytest.approx(rising(-4.0)[:, -1].mean())
-    assert any(output.get("data", {}).get("image/png") for output in outputs(executed))
-    assert "Figure 1 of popcd" in page.read_text()
-    assert sorted(path.name for path in executed.parent.iterdir()) == ["popcd_fig1.html", "popcd_fig1.ipynb"]
+    out = tmp_path / "made" / "out"
+    assert any(output.get("data", {}).get("image/png") for output in outputs(out / "made.ipynb"))
+    assert "Figure 1 of popcd" in page
+    assert sorted(path.name for path in out.iterdir()) == ["made.html", "made.ipynb"]
 
 
 @pytest.mark.slow
-def test_table_and_claims_run_from_end_to_end(tmp_path):
-    shown = table(tmp_path, {"r": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)], "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6)]}})
-    (tmp_path / "table.json").write_text(json.dumps(shown))
-    files = {name: str(tmp_path / f"popcd_table1.{name}") for name in ("csv", "md", "tex")}
-    parameters = {"spec": str(tmp_path / "table.json")} | files
-    run_notebook(NOTEBOOKS / "bias_variance.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
-    assert "| Toy & Bars" in Path(files["md"]).read_text()
-    claim = {"id": "popcd_6.r", "where": "Table 1", "text": "smaller", "kind": "variance_ratio", "below": 1.0}
-    claim |= {"entry": "table1.r.cd_1", "against": "table1.r.pop_cd_1"}
-    spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": {"claims": [claim]}}}
-    (tmp_path / "claims.json").write_text(json.dumps(spec))
-    parameters = {"spec": str(tmp_path / "claims.json"), "csv": str(tmp_path / "claims.csv")}
-    run_notebook(NOTEBOOKS / "claims.ipynb", parameters, tmp_path / "c.ipynb", tmp_path / "c.html")
-    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == ["reproduced"]
-    assert "popcd_6: 1 of 1 reproduced" in (tmp_path / "c.html").read_text()
-
-
-@pytest.mark.slow
-def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
+def test_tables_claims_and_stopping_times_run_from_end_to_end(tmp_path):
     from unit.kinds.test_coupling_times import coupling_figure
     from unit.kinds.test_run_times import times_table
     from unit.kinds.test_step_times import step_table
 
-    (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
-    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "svg", "md", "csv")}
-    parameters = {"spec": str(tmp_path / "figure.json")} | files
-    run_notebook(NOTEBOOKS / "coupling_times.ipynb", parameters, tmp_path / "f.ipynb", tmp_path / "f.html")
+    shown = table(tmp_path, {"r": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)], "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6)]}})
+    steps = step_table(tmp_path, {"fig1.a": {"cd_1": [0.1], "pop_cd_1": [0.3]}})
+    tables = {"bias_variance": shown, "run_times": times_table(tmp_path), "step_times": steps}
+    for (template, spec), words in zip(tables.items(), ("| Toy & Bars", "| UCD", "| pop-CD-1"), strict=True):
+        files, _ = made(tmp_path / template, template, spec, TABLE)
+        assert words in files["md"].read_text()
+    claim = {"id": "popcd_6.r", "where": "Table 1", "text": "smaller", "kind": "variance_ratio", "below": 1.0}
+    claim |= {"entry": "table1.r.cd_1", "against": "table1.r.pop_cd_1"}
+    spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": {"claims": [claim]}}}
+    files, page = made(tmp_path / "claims", "claims", spec, ["csv"])
+    assert pd.read_csv(files["csv"])["verdict"].tolist() == ["reproduced"]
+    assert "popcd_6: 1 of 1 reproduced" in page
+    times = coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])
+    files, page = made(tmp_path / "times", "coupling_times", times, FIGURE)
     assert pd.read_csv(files["csv"])["chains"].sum() == 6
-    assert "Figure 5 of ucd" in (tmp_path / "f.html").read_text()
-    (tmp_path / "table.json").write_text(json.dumps(times_table(tmp_path)))
-    files = {name: str(tmp_path / f"ucd_table1.{name}") for name in ("csv", "md", "tex")}
-    parameters = {"spec": str(tmp_path / "table.json")} | files
-    run_notebook(NOTEBOOKS / "run_times.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
-    assert "| UCD" in Path(files["md"]).read_text()
-    (tmp_path / "steps.json").write_text(
-        json.dumps(step_table(tmp_path, {"fig1.a": {"cd_1": [0.1], "pop_cd_1": [0.3]}}))
-    )
-    parameters["spec"] = str(tmp_path / "steps.json")
-    run_notebook(NOTEBOOKS / "step_times.ipynb", parameters, tmp_path / "s.ipynb", tmp_path / "s.html")
-    assert "| pop-CD-1" in Path(files["md"]).read_text()
+    assert "Figure 5 of ucd" in page
 
 
 def outputs(path: Path) -> list:
@@ -122,16 +114,8 @@ def outputs(path: Path) -> list:
 
 
 def test_a_cell_keeps_what_it_prints_shows_and_returns_in_order(tmp_path):
-    lines = (
-        "import sys",
-        "print('a')",
-        "print('b')",
-        "print('c', file=sys.stderr)",
-        "display(a)",
-        "print('d')",
-        "a + 4",
-    )
-    template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4")))
+    lines = "import sys", "print('a')", "print('b')", "print('c', file=sys.stderr)", "display(a)", "print('d')"
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4", "a + 4")))
     run_notebook(template, {"a": 7}, tmp_path / "a.ipynb", tmp_path / "a.html")
     content = nbformat.read(tmp_path / "a.ipynb", as_version=4)
     nbformat.validate(content)

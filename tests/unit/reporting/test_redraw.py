@@ -2,30 +2,44 @@
 """Drawing again: from charts alone, and what is refused."""
 
 import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from reporting_results import falling, figure, rising
 
 from rbmbench import cli
+from rbmbench.base.metrics import METRICS
 from rbmbench.io.layout import Layout
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts, style
 from rbmbench.reporting.drawing import draw_chart
+from rbmbench.reporting.page.panels import panel_of
 
 KEY = "popcd_fig1"
 
 
-@pytest.fixture
-def kept(tmp_path):
-    """A kept figure without its runs."""
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A kept figure without its runs, which nothing changes."""
+    folder = tmp_path_factory.mktemp("redraw")
     curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
-    values = figure(tmp_path / "live", {"a": {"curves": curves, "mark": 0.9}})
-    spec, root = parse_spec(values, "test"), tmp_path / "kept"
+    values = figure(folder / "live", {"a": {"curves": curves, "mark": 0.9}})
+    spec, root = parse_spec(values, "test"), folder / "kept"
     figure_of = Layout(str(root)).figure
     files = {ending: figure_of(KEY, ending) for ending in ("json", "md", "pdf", "png", "svg")}
     charts.write_figure(spec, spec.read(), csv=str(root / "data" / f"{KEY}.csv"), **files)
     return root
+
+
+@pytest.fixture
+def kept(drawn, tmp_path):
+    """A copy of it."""
+    return Path(shutil.copytree(drawn, tmp_path / "kept"))
 
 
 def run(*arguments):
@@ -42,8 +56,37 @@ def test_a_kept_figure_is_drawn_as_from_its_runs(kept):
     assert (kept / f"figures/{KEY}.svg").read_text().startswith("<?xml")
 
 
-def test_a_chart_names_no_place_of_a_machine(kept, tmp_path):
-    assert str(tmp_path) not in (kept / f"figures/{KEY}.json").read_text()
+def test_other_units_reach_kept_pictures_and_the_page(kept, monkeypatch, capsys):
+    chart = kept / f"figures/{KEY}.json"
+    before = chart.read_bytes()
+    assert run(kept, "--check") == 0
+    metric = replace(METRICS["log_likelihood"], title="log p(v)", unit="bits")
+    monkeypatch.setitem(METRICS, "log_likelihood", metric)
+    assert run(kept, "--check") == 2
+    assert f"{kept}: must be as drawn now, got other {KEY}" in capsys.readouterr().err
+    assert run(kept) == 0
+    words = (kept / f"figures/{KEY}.svg").read_text()
+    for text in ("log p(v) of the training set", "(bits)", "mean per sample (bits)"):
+        assert f">{text}</text>" in words
+    assert panel_of(charts.read(Chart, chart).panels[0]).y_title == "log p(v) (bits per sample)"
+    assert run(kept, "--check") == 0
+    assert chart.read_bytes() == before
+
+
+def test_pixels_rounded_by_another_processor_are_the_same(kept):
+    file = kept / f"figures/{KEY}.png"
+    with Image.open(file) as picture:
+        pixels = np.asarray(picture).copy()
+    for levels, code in ((1, 0), (29, 2)):
+        pixels[19:23, 31:37, :3] -= np.uint8(levels)  # of the white edge
+        Image.fromarray(pixels).save(file)
+        assert run(kept, "--check") == code
+    file.unlink()
+    assert run(kept, "--check") == 2
+
+
+def test_a_chart_names_no_place_of_a_machine(drawn):
+    assert str(drawn.parent) not in (drawn / f"figures/{KEY}.json").read_text()
 
 
 def test_a_folder_without_figures_is_one_line(tmp_path, capsys):

@@ -28,15 +28,57 @@ def entries(tmp_path, rows, published=None) -> Evidence:
     return Evidence("popcd", [spec], {"table1": published} if published else {})
 
 
-def test_decline_difference_is_that_of_two_falls(tmp_path):
-    steps = np.tile([-20.0, -10.0, -15.0], (3, 1))
-    found = MEASUREMENTS["decline_difference"](
-        evidence(tmp_path, {"cd_1": steps, "pop_cd_1": steps + np.array([0, 0, 3.0])}),
-        curve="fig1.a.cd_1",
-        against="fig1.a.pop_cd_1",
-    )
-    # One falls by 5 of 10, the other by 2 of 10.
-    assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3, 0.3))
+def steps(*values):
+    """Return three trials with the same values."""
+    return np.tile(np.array(values, float), (3, 1))
+
+
+ONE, TWO = "fig1.a.one", "fig1.a.two"
+PAIR, TURNED, BOTH = {"curve": ONE, "against": TWO}, {"curve": TWO, "against": ONE}, {"curves": [ONE, TWO]}
+TRIALS = np.array([0.0, 3.0, -4.0, 7.0])[:, None] + np.zeros(41)
+FALLING = {"one": steps(-20, -10, -15), "two": steps(-20, -14, -12)}
+SLOPES = {"one": np.linspace(-21, -1, 201) + np.zeros((3, 1)), "two": np.linspace(-21, -3, 201) + np.zeros((3, 1))}
+BEHIND = {"one": steps(-20, -17, -12, -11, -13), "two": steps(-20, -14, -12, -10, -10)}  # by 3 of 10, 0, 1 and 3
+KNOWN = [
+    ("decline", {"one": steps(-20, *[-10] * 10, *[-12] * 30)}, {"curve": ONE}, 0.2),
+    ("decline", {"one": steps(*np.linspace(-1, -9, 41))}, {"curve": ONE}, math.inf),
+    # A single high evaluation is no maximum: the final value is the mean of two.
+    ("decline", {"one": steps(-20, *[-10] * 20, -8, *[-10] * 19)}, {"curve": ONE}, 1 / 11),
+    ("decline_difference", FALLING | {"two": steps(-20, -10, -12)}, PAIR, 0.5 - 0.2),
+    # Paired by trial.
+    ("final_difference", {"one": TRIALS - 9, "two": TRIALS - 7}, TURNED, 2.0),
+    ("final_lead", {"one": rising(-5.2, start=-25.0), "two": rising(-5.0, start=-25.0)}, PAIR, -0.2 / 20),
+    ("final_spread", SLOPES, BOTH, ((-1 - 20 * 4.5 / 200) - (-3 - 18 * 4.5 / 200)) / (20 - 20 * 4.5 / 200)),
+    # Both end below their start.
+    ("final_spread", {"one": steps(-5, -8), "two": steps(-5, -9)}, BOTH, math.inf),
+    ("gain_after", {"one": steps(-30, *[-10] * 20, *[-9] * 20)}, {"curve": ONE, "after": 1000}, 1 / 20),
+    ("peak_difference", FALLING, PAIR, 2.0),
+    ("peak_spread", FALLING, BOTH, 2 / 10),
+    ("peak_iteration", FALLING, {"curve": ONE}, 100.0),
+    ("peak_iteration", FALLING, {"curve": TWO}, 200.0),
+    ("falls_behind", BEHIND, PAIR | {"share": 0.05}, 300.0),
+    ("falls_behind", BEHIND, PAIR | {"share": 0.2}, 400.0),
+    ("falls_behind", BEHIND, PAIR | {"share": 0.5}, math.inf),
+    ("rising_share", {"one": steps(-9, -8, -8.5, -7, -6)}, {"curve": ONE}, 0.75),
+]
+
+
+@pytest.mark.parametrize(("kind", "curves", "options", "expected"), KNOWN)
+def test_measurements_of_known_answer(tmp_path, kind, curves, options, expected):
+    found = MEASUREMENTS[kind](evidence(tmp_path, curves), **options)
+    assert (found.value, found.low, found.high) == pytest.approx(3 * (expected,), rel=1e-3)
+
+
+def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
+    there = evidence(tmp_path, {"one": steps(-9, -6, -6), "two": steps(-9, -5, -5), "best": steps(-9, -1, -1)})
+    for curve, expected in ((ONE, 0.0), ("fig1.a.best", math.inf)):
+        options = {"curve": curve, "against": TWO, "share": 0.9, "metric": "log_likelihood"}
+        assert MEASUREMENTS["reach_difference"](there, **options).value == expected
+
+
+def test_what_follows_the_last_iteration_is_not_run(tmp_path):
+    with pytest.raises(NotRun, match="ends at iteration 4000"):
+        MEASUREMENTS["gain_after"](evidence(tmp_path, {"one": steps(*range(41))}), curve=ONE, after=4000)
 
 
 def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
@@ -50,69 +92,10 @@ def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
         MEASUREMENTS["lead_after"](there, **names, share=0.75)
 
 
-def test_final_difference_is_paired_by_trial(tmp_path):
-    trials = np.array([0.0, 3.0, -4.0, 7.0])[:, None]
-    curves = {"cd_1": np.full((4, 41), -9.0) + trials, "pop_cd_1": np.full((4, 41), -7.0) + trials}
-    found = MEASUREMENTS["final_difference"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.cd_1")
-    assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
-    assert found.what == "final log-likelihood, pop-CD-1 minus CD-1, nats per sample, 4 trials"
-
-
 def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
     values = np.tile(np.arange(-41.0, 0.0), (2, 1))
     curves = evidence(tmp_path, {"cd_1": values}).of("fig1.a.cd_1")
     assert curves.final.tolist() == [-1.5, -1.5]
-
-
-def test_lead_is_a_share_of_the_rise(tmp_path):
-    curves = {"pt_10": rising(-5.0, start=-25.0), "pop_cd_1": rising(-5.2, start=-25.0)}
-    found = MEASUREMENTS["final_lead"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.pt_10")
-    assert found.value == pytest.approx(-0.01, rel=1e-3)
-
-
-def test_spread_of_finals_as_a_share_of_the_rise(tmp_path):
-    curves = {
-        name: np.linspace(start, final, 201) * np.ones((3, 1))
-        for name, start, final in [("a", -21, -1), ("b", -21, -3)]
-    }
-    found = MEASUREMENTS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
-    finals = [-1 - 20 * 4.5 / 200, -3 - 18 * 4.5 / 200]
-    assert found.value == pytest.approx((finals[0] - finals[1]) / (finals[0] + 21))
-
-
-def test_spread_of_curves_that_end_below_their_start_is_infinite(tmp_path):
-    curves = {"a": np.tile([-5.0, -8.0], (3, 1)), "b": np.tile([-5.0, -9.0], (3, 1))}
-    found = MEASUREMENTS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
-    assert (found.value, found.low, found.high) == (math.inf, math.inf, math.inf)
-
-
-def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
-    curves = {name: np.tile([-9.0, end, end], (3, 1)) for name, end in [("a", -1.0), ("b", -6.0), ("c", -5.0)]}
-    there = evidence(tmp_path, curves)
-    options = {"share": 0.9, "metric": "log_likelihood"}
-    found = MEASUREMENTS["reach_difference"](there, curve="fig1.a.b", against="fig1.a.c", **options)
-    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
-    assert MEASUREMENTS["reach_difference"](there, curve="fig1.a.a", against="fig1.a.c", **options).value == math.inf
-
-
-def test_decline_of_known_answer(tmp_path):
-    values = np.tile([-20.0] + [-10.0] * 10 + [-12.0] * 30, (3, 1))
-    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
-    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.2, 0.2))
-
-
-def test_decline_of_a_curve_that_only_falls_is_infinite(tmp_path):
-    values = np.tile(np.linspace(-1.0, -9.0, 41), (3, 1))
-    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
-    assert found.low == math.inf
-    assert verdict(found.low, found.high, 0.05, math.inf) == REPRODUCED
-
-
-def test_a_single_high_evaluation_is_no_maximum(tmp_path):
-    values = np.tile([-20.0] + [-10.0] * 20 + [-8.0] + [-10.0] * 19, (3, 1))
-    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
-    # The final value is the mean of two evaluations.
-    assert found.value == pytest.approx(1 / 11)
 
 
 def falls(mean, trials, repetitions):
@@ -145,14 +128,6 @@ def test_falls_are_seen_and_not_seen_at_the_nominal_rates(trials):
     assert sum(fall.low > 0.01 for fall in falls(rise - slope, trials, 20)) > 15
     if trials == 25:
         assert sum(fall.high < 0.05 for fall in level) > 100
-
-
-def test_gain_after_of_known_answer(tmp_path):
-    values = np.tile([-30.0] + [-10.0] * 20 + [-9.0] * 20, (3, 1))
-    found = MEASUREMENTS["gain_after"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1", after=1000)
-    assert found.value == pytest.approx(1 / 20)
-    with pytest.raises(NotRun, match="ends at iteration 4000"):
-        MEASUREMENTS["gain_after"](evidence(tmp_path / "b", {"cd_1": values}), curve="fig1.a.cd_1", after=4000)
 
 
 def timed(seconds: float, **more) -> dict:
@@ -287,37 +262,6 @@ def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, an
     low, high = np.quantile(biases, [0.05, 0.95])
     assert found.bounds == pytest.approx((0.02 * 0.02 * scale / high, 0.02 * 0.02 * scale / low))
     assert verdict(found.low, found.high, *found.bounds) == answer
-
-
-def test_peaks_of_known_answer(tmp_path):
-    there = evidence(
-        tmp_path,
-        {"cd_1": np.tile([-20.0, -10.0, -15.0], (3, 1)), "pop_cd_1": np.tile([-20.0, -14.0, -12.0], (3, 1))},
-    )
-    names = {"curve": "fig1.a.cd_1", "against": "fig1.a.pop_cd_1"}
-    assert MEASUREMENTS["peak_difference"](there, **names).value == pytest.approx(2.0)
-    assert MEASUREMENTS["peak_spread"](there, curves=list(names.values())).value == pytest.approx(2 / 10)
-    assert [MEASUREMENTS["peak_iteration"](there, curve=name).value for name in names.values()] == [100.0, 200.0]
-
-
-def test_a_curve_falls_behind_for_good(tmp_path):
-    there = evidence(
-        tmp_path,
-        {
-            "cd_1": np.tile([-20.0, -17.0, -12.0, -11.0, -13.0], (3, 1)),
-            "pop_cd_1": np.tile([-20.0, -14.0, -12.0, -10.0, -10.0], (3, 1)),
-        },
-    )
-    # At iteration 100 by 3 of a rise of 10, then level, then by 1 and by 3.
-    for share, iteration in ((0.05, 300.0), (0.2, 400.0), (0.5, math.inf)):
-        found = MEASUREMENTS["falls_behind"](there, curve="fig1.a.cd_1", against="fig1.a.pop_cd_1", share=share)
-        assert (found.value, found.low, found.high) == (iteration, iteration, iteration)
-
-
-def test_share_of_rising_evaluations(tmp_path):
-    values = np.tile([-9.0, -8.0, -8.5, -7.0, -6.0], (3, 1))
-    found = MEASUREMENTS["rising_share"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
-    assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75, 0.75))
 
 
 def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):

@@ -8,6 +8,7 @@ from reporting_results import drawn
 from sample_results import GRIDS, isl_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.metrics import METRICS
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.isl_curves import IslCurvesSpec, tried_settings
 from rbmbench.kinds.sample_sheets import SampleSheetsSpec, sheet_of
@@ -65,7 +66,10 @@ def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
 def test_few_models_are_shown_one_by_one(tmp_path, models, lines):
     tests = np.linspace(-40, -30, 4) - np.arange(models)[:, None]
     spec = spec_of(tmp_path, values={"gibbs": tests})
-    (series,) = spec.chart(spec.read()).panels[0].series
+    (panel,) = spec.chart(spec.read()).panels
+    assert panel.y.title == METRICS["isl"].label
+    (series,) = panel.series
+    assert series.metric == "isl"
     assert len(series.paths) == len(series.singles) == lines
     assert series.trials == models
 

@@ -111,11 +111,7 @@ def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
 
 @pytest.mark.parametrize(
     ("data", "line"),
-    [
-        ("dig", "unknown data set 'dig'; nearest: 'diag'; "),
-        (7, "training data: must "),
-        (None, "training data: must "),
-    ],
+    [("dig", "unknown data set 'dig'; nearest: 'diag'; "), (7, "training data: must "), (None, "training data: must ")],
 )
 def test_data_that_are_none_are_one_line(data, line):
     with pytest.raises(rbmbench.base.errors.RbmbenchError, match=f"^{line}"):

@@ -9,12 +9,7 @@ import pytest
 from core_helpers import binary_data
 
 from rbmbench.base import pace
-from rbmbench.base.errors import (
-    CheckpointError,
-    DamagedCheckpointError,
-    RbmbenchWarning,
-    StoppedError,
-)
+from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, StoppedError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.training import trainer

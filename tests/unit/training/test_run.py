@@ -95,14 +95,8 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (
-            lambda meta: meta["settings"].update(hidden=3),
-            "model.npz: must have 2 models of 3 hidden units",
-        ),
-        (
-            lambda meta: meta["settings"].update(trials=3),
-            "model.npz: must have 3 models of 5 hidden units",
-        ),
+        (lambda meta: meta["settings"].update(hidden=3), "model.npz: must have 2 models of 3 hidden units"),
+        (lambda meta: meta["settings"].update(trials=3), "model.npz: must have 3 models of 5 hidden units"),
         (lambda meta: meta["settings"].pop("schedule"), "meta.json: settings: schedule: "),
         (lambda meta: meta.pop("settings"), "meta.json: key 'settings' is missing"),
         (lambda meta: meta["settings"].update(seed="x"), "meta.json: settings: seed: must be a valid integer, got 'x'"),

@@ -6,15 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from core_helpers import (
-    Enumerated,
-    binary_data,
-    expected_tosses,
-    expected_uniforms,
-    random_rbm,
-    sigmoid,
-    two_mode_rbm,
-)
+from core_helpers import Enumerated, binary_data, expected_tosses, expected_uniforms, random_rbm, sigmoid, two_mode_rbm
 
 import rbmbench
 from rbmbench import estimators

@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.colors import to_hex
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
 from rbmbench.io.results import read_json
-from rbmbench.planning.chart import TablePart
+from rbmbench.planning.chart import Entry, TablePart
 from rbmbench.planning.specs import number_of
-from rbmbench.reporting import speed
+from rbmbench.reporting import speed, style
 from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, NUMBERS, REPRODUCED, Verdict
 from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed, Theme
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.ranges import START
-from rbmbench.reporting.style import FURTHER, LOOK, PIXELS, SOLID, look_of
 from rbmbench.reporting.text_tables import interval, part_of, significant, write_text
 from rbmbench.reporting.words import count
 
@@ -54,7 +54,8 @@ def write_report(
     """Write the page that shows all results of some folders.
 
     The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are any,
-    which are relative.
+    which are relative. `ResultsError` if a file that the page shows is missing or damaged, or the page cannot be
+    written, `SettingsError` if a spec or the configuration is damaged.
 
     Parameters
     ----------
@@ -70,13 +71,6 @@ def write_report(
         Specs of the figures and tables to show, for a single folder; by default all.
     values : mapping, optional
         The merged configuration, where it is known already, as `rbmbench.config.loading.load` takes it.
-
-    Raises
-    ------
-    ResultsError
-        If a file that the page shows is missing or damaged, or the page cannot be written.
-    SettingsError
-        If a spec or the configuration is damaged.
     """
     page, config = Path(page), Path(config)
     results, papers = [], {}
@@ -135,8 +129,18 @@ def _asset(name: str) -> str:
 
 def chart_theme() -> Theme:
     """Return the look of all charts on the page, that of the pictures."""
-    sizes = {name: PIXELS * LOOK[key] for name, key in (("tick", "xtick.labelsize"), ("label", "axes.labelsize"))}
-    return Theme(**sizes, further=[look["linestyle"][1] for look in FURTHER], start=START)
+    look, keys = style.LOOK, {"tick": "xtick.labelsize", "label": "axes.labelsize", "title": "axes.titlesize"}
+    fonts = {name: f'{style.PIXELS * look[key]:g}px "{look["font.family"]}", system-ui' for name, key in keys.items()}
+    return Theme(fonts=fonts, looks={name: _look(one, style.PIXELS) for name, one in style.LOOKS.items()}, start=START)
+
+
+def _look(look: style.Look, pixels: float) -> Look:
+    """Return the look of a line or a mark of matplotlib on the page, where a point has so many pixels."""
+    pattern, size = look.get("linestyle"), pixels * look.get("markersize", 0)
+    width = pixels * look["markeredgewidth" if size else "linewidth"]
+    dash = [width * part for part in pattern[1]] if isinstance(pattern, tuple) else ()
+    colour = to_hex(look.get("color", style.BLACK)).upper()
+    return Look(colour=colour, dash=dash, width=width, alpha=look.get("alpha", 1.0), size=size)
 
 
 def _looks(results: Iterable[Results]) -> dict[str, Look]:
@@ -145,12 +149,8 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
     keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
     keys |= {image.key for shown in figures for image in shown.images}
     own = {entry.key: entry for shown in reversed(figures) for entry in reversed(shown.own_looks)}
-    looks = {}
-    for key in sorted(keys):
-        look = look_of(key, own[key].color, own[key].dash) if key in own else look_of(key)
-        dash = () if look["linestyle"] == SOLID else tuple(look["linewidth"] * part for part in look["linestyle"][1])
-        looks[key] = Look(colour=look["color"], width=look["linewidth"], dash=dash)
-    return looks
+    entries = {key: own.get(key, Entry(label=key)) for key in sorted(keys)}
+    return {key: _look(style.look_of(key, entry.color, entry.dash), 1) for key, entry in entries.items()}
 
 
 def _speed(folder: Path) -> Speed:

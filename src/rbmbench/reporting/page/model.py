@@ -18,21 +18,20 @@ VERSION = 3
 
 
 class Look(Settings):
-    """How the curves of an algorithm are drawn on the whole page: a colour, and dashes in pixels."""
+    """How lines, or the edges of marks, are drawn on the whole page, such as the curves of an algorithm; in pixels."""
 
     colour: str = Field(pattern=r"^#[0-9A-Fa-f]{6}$")
     dash: tuple[FiniteFloat, ...] = ()
     width: FiniteFloat
+    alpha: FiniteFloat = 1.0
+    size: FiniteFloat = Field(default=0.0, description="of marks")
 
 
 class Theme(Settings):
     """The look of all charts, from `rbmbench.reporting.style`."""
 
-    tick: FiniteFloat = Field(description="size of numbers on axes, pixels")
-    label: FiniteFloat = Field(description="size of axis titles, pixels")
-    further: tuple[tuple[FiniteFloat, ...], ...] = Field(
-        description="dashes of a panel's second and third metric, in widths of their lines"
-    )
+    fonts: dict[str, str] = Field(description="of ticks, labels and titles, as CSS has them")
+    looks: dict[str, Look] = Field(description="of what is no algorithm's")
     start: FiniteFloat = Field(description="share of the iterations that the range of log-likelihoods need not show")
 
 

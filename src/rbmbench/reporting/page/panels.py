@@ -6,8 +6,9 @@ Points are left out, never averaged: each that is left is a point of the chart, 
 
 import numpy as np
 
+from rbmbench.base.metrics import metric_of
 from rbmbench.planning.chart import Axis, ChartPanel, CurveValues, Numbers, Series
-from rbmbench.reporting.charts import numbers
+from rbmbench.reporting.charts import metrics_of, numbers, titles
 from rbmbench.reporting.page.model import Panel
 
 MOST_POINTS = 100
@@ -31,14 +32,11 @@ def panel_of(chart: ChartPanel) -> Panel:
         x = np.unique(np.concatenate([_chosen(np.array(of_curve), chart.x, each) for of_curve in own]))
     places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
     series = tuple(_series(curve, x, places) for curve in curves)
-    # The page says beside the title how further metrics are drawn.
-    metrics = list(dict.fromkeys(one.metric_title for one in chart.series if not one.marked and one.metric_title))
-    y_title = chart.y.title.replace(" and ".join(metrics), metrics[0]) if metrics else chart.y.title
     return Panel(
         name=chart.name,
         title=chart.title,
         x_title=chart.x.title,
-        y_title=y_title,
+        y_title=titles(metrics_of(chart)[:1]).get("title", chart.y.title),  # further ones are named beside it
         log_x=chart.x.log,
         log_y=chart.y.log,
         range=chart.y.range,
@@ -64,7 +62,7 @@ def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
         del values["low"], values["high"]
     singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
     named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
-    return CurveValues(**named, **values, metric=curve.metric_title, singles=singles)
+    return CurveValues(**named, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
 
 
 def _at(values: Numbers, places: list[int | None], digits: int = DIGITS) -> Numbers:

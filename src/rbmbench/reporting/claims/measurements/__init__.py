@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
 
-from rbmbench.reporting.claims.measurements import curves, diagnostics, samples, tables  # noqa: F401
+from importlib import import_module
+from pkgutil import iter_modules
+
 from rbmbench.reporting.claims.measurements._base import MEASUREMENTS, Level, Measurement  # noqa: F401
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -46,13 +46,14 @@ function colourOf(key) {
   const page = luminance(parsed(ink("--paper")));
   const own = parsed(colour);
   for (let share = 0; share < 1; share += 0.05) {
-    const mixed = own.map((part) => Math.round(part + share * (255 - part)));
-    if (luminance(mixed) + 0.05 >= VISIBLE * (page + 0.05)) return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    const lighter = own.map((part) => Math.round(part + share * (255 - part)));
+    if (luminance(lighter) + 0.05 >= VISIBLE * (page + 0.05)) return `#${lighter.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
   }
   return ink("--ink");
 }
 
 const parsed = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+const mixed = (colour, share) => colour + Math.round(255 * share).toString(16).padStart(2, "0"); // with what is behind it
 
 // Save text as a file, without asking any server.
 function save(text, name, type = "text/csv") {
@@ -137,7 +138,6 @@ function verticalRange(card, panel) {
   };
 }
 
-// A panel's second and third metric have a dash pattern in place of their algorithm's own.
 const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((one) => one.marked === marked).map(({ metric }) => metric))];
 
 function metricWords(panel) {
@@ -148,24 +148,24 @@ function metricWords(panel) {
 
 function seriesOptions(card, panel) {
   const pointed = markIn(card, panel);
+  const { compared, path, second, third } = REPORT.theme.looks;
   return linesOf(panel, card.shown).map(({ curve, part }) => {
     const one = panel.series[curve];
-    const look = REPORT.looks[one.key];
     const alpha = pointed && !pointed.curves.includes(curve) ? FADED : 1;
-    const edge = { show: !hidden.has(one.key), stroke: "transparent", width: 0, points: { show: false }, spanGaps: true, alpha };
-    if (part === "single") return { ...edge, stroke: () => colourOf(one.key), width: 0.7, alpha: alpha * 0.5 };
-    if (part !== "mean") return edge;
-    if (one.marked) return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: 1.2, paths: () => null, points: { show: true, size: 8, width: 1.2, fill: "transparent" } };
-    const metric = metricsOf(panel).indexOf(one.metric);
-    const dash = metric > 0 ? REPORT.theme.further[metric - 1].map((part) => part * look.width) : look.dash;
-    return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
+    const stroke = () => colourOf(one.key);
+    const edge = { show: !hidden.has(one.key), label: one.label, points: { show: false }, spanGaps: true, alpha };
+    if (part === "single") return { ...edge, stroke, width: path.width, alpha: alpha * 0.5 };
+    if (part !== "mean") return { ...edge, stroke: "transparent", width: 0 };
+    if (one.marked) return { ...edge, stroke, width: compared.width, paths: () => null, points: { show: true, size: compared.size, width: compared.width, fill: "transparent" } };
+    const look = [REPORT.looks[one.key], second, third][metricsOf(panel).indexOf(one.metric)];
+    return { ...edge, stroke, width: look.width, dash: look.dash, alpha: alpha * look.alpha, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: stroke } };
   });
 }
 
 function bandOptions(card, panel) {
   return panel.series.flatMap((one, curve) => {
     const [low, high] = placesOf(panel, card.shown, curve);
-    return one.low.length ? [{ series: [high, low], fill: () => `${colourOf(one.key)}2b` }] : [];
+    return one.low.length ? [{ series: [high, low], fill: () => mixed(colourOf(one.key), REPORT.theme.looks.band.alpha) }] : [];
   });
 }
 
@@ -225,11 +225,12 @@ function drawEstimates(u, card, panel) {
   u.ctx.beginPath();
   u.ctx.rect(left, top, width, height);
   u.ctx.clip();
-  u.ctx.lineWidth = devicePixelRatio;
-  u.ctx.globalAlpha = 0.6;
   for (const one of panel.series.filter(({ key }) => !hidden.has(key))) {
     u.ctx.strokeStyle = colourOf(one.key);
-    u.ctx.setLineDash(one.marked ? [2 * devicePixelRatio, 2 * devicePixelRatio] : []);
+    const { width: wide, dash, alpha } = REPORT.theme.looks[one.marked ? "compared_estimate" : "estimate"];
+    u.ctx.lineWidth = wide * devicePixelRatio;
+    u.ctx.globalAlpha = alpha;
+    u.ctx.setLineDash(dash.map((part) => part * devicePixelRatio));
     for (const { x, low, high } of estimates(card, panel, one)) {
       const across = u.valToPos(x, "x", true);
       u.ctx.beginPath();
@@ -261,10 +262,11 @@ function tickText(value) {
 }
 
 function axis(logarithmic, names = []) {
-  const colours = { stroke: () => ink("--ink"), grid: { stroke: () => ink("--grid"), width: 1 }, ticks: { stroke: () => ink("--grid"), width: 1 } };
+  const lines = { stroke: () => mixed(ink("--ink"), 1 - parsed(REPORT.theme.looks.grid.colour)[0] / 255), width: 1 };
+  const common = { stroke: () => ink("--ink"), grid: lines, ticks: lines, font: REPORT.theme.fonts.tick };
   const ticks = logarithmic ? { splits: (u, place, least, most) => logTicks(least, most), filter: (u, splits) => splits } : {};
-  if (names.length) return { ...colours, font: `${REPORT.theme.tick}px system-ui`, splits: () => [...names.keys()], values: () => names, rotate: -60 };
-  return { ...colours, ...ticks, font: `${REPORT.theme.tick}px system-ui`, values: (u, splits) => splits.map(tickText) };
+  if (names.length) return { ...common, splits: () => [...names.keys()], values: () => names, rotate: -60 };
+  return { ...common, ...ticks, values: (u, splits) => splits.map(tickText) };
 }
 
 function draw(card, panel, box) {
@@ -278,7 +280,7 @@ function draw(card, panel, box) {
       x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
       y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(card, panel) },
     },
-    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: `${REPORT.theme.label}px system-ui` }, { ...axis(card.shown.logY), size: 62 }],
+    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: REPORT.theme.fonts.label }, { ...axis(card.shown.logY), size: 62 }],
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
@@ -439,7 +441,7 @@ function drawnCard(article) {
 }
 
 function startCharts() {
-  document.documentElement.style.setProperty("--label", `${REPORT.theme.label}px`);
+  for (const [name, font] of Object.entries(REPORT.theme.fonts)) document.documentElement.style.setProperty(`--${name}`, font);
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {

@@ -37,25 +37,20 @@ function drawMark(u, card, panel) {
     ctx.lineTo(toX, toY);
     ctx.stroke();
   };
+  [ctx.fillStyle, ctx.strokeStyle, ctx.lineWidth] = [ink("--accepted"), ink("--yes-edge"), devicePixelRatio];
   const converted = mark.curves.map((curve) => abscissa(panel, panel.series[curve], card.shown));
   if (mark.along === "y") {
     const factor = factorOf(panel, card.shown);
     const [high, low] = [mark.below, mark.above].map((end, edge) => (end == null ? top + edge * height : place(end * factor, "y")));
     if (mark.above != null || mark.below != null) {
-      ctx.fillStyle = ink("--accepted");
       ctx.fillRect(left, high, width, low - high);
-      ctx.strokeStyle = ink("--yes-edge");
-      ctx.lineWidth = devicePixelRatio;
       if (mark.below != null) line(left, high, left + width, high);
       if (mark.above != null) line(left, low, left + width, low);
     }
   } else if (converted[0]) {
     const ends = [mark.above, mark.below].map((end) => (end == null ? null : converted[0](end)));
     const [from, to] = ends.map((end, edge) => (end == null ? left + edge * width : place(end, "x")));
-    ctx.fillStyle = ink("--accepted");
     ctx.fillRect(from, top, to - from, height);
-    ctx.strokeStyle = ink("--yes-edge");
-    ctx.lineWidth = devicePixelRatio;
     if (ends[0] != null) line(from, top, from, top + height);
     if (ends[1] != null) line(to, top, to, top + height);
   }
@@ -81,9 +76,10 @@ function drawLevels(u, card, panel) {
   ctx.rect(left, top, width + 6 * pixel, height);
   ctx.clip();
   ctx.strokeStyle = ink("--ink");
-  ctx.lineWidth = pixel;
-  const level = (value, dash) => {
+  const { printed, printed_line, ...looks } = REPORT.theme.looks;
+  const level = (value, { width: wide, dash }) => {
     const y = u.valToPos(value * factor, "y", true);
+    ctx.lineWidth = wide * pixel;
     ctx.setLineDash(dash.map((part) => part * pixel));
     ctx.beginPath();
     ctx.moveTo(left, y);
@@ -92,18 +88,18 @@ function drawLevels(u, card, panel) {
     ctx.setLineDash([]);
     return y;
   };
-  for (const { value } of panel.lines) level(value, [7, 2, 1, 2]);
+  for (const { value, look } of panel.lines) level(value, looks[look]);
+  const half = printed.size * Math.SQRT1_2 * pixel;
   for (const { value, at } of panel.printed) {
     // Where the axis counts something else, the place of a printed value is not known.
     const known = at != null && countedIn(panel, card.shown) === "own";
-    const y = known ? u.valToPos(value * factor, "y", true) : level(value, [1, 3]);
+    const y = known ? u.valToPos(value * factor, "y", true) : level(value, printed_line);
     const x = known ? u.valToPos(at, "x", true) : left + width - 5 * pixel;
-    ctx.lineWidth = 1.5 * pixel;
+    ctx.lineWidth = printed.width * pixel;
     ctx.beginPath();
-    for (const [dx, dy] of [[0, -5], [5, 0], [0, 5], [-5, 0]]) ctx.lineTo(x + dx * pixel, y + dy * pixel);
+    for (const [dx, dy] of [[0, -half], [half, 0], [0, half], [-half, 0]]) ctx.lineTo(x + dx, y + dy);
     ctx.closePath();
     ctx.stroke();
-    ctx.lineWidth = pixel;
   }
   ctx.restore();
 }
