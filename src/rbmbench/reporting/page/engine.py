@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the cells of a notebook in this process.
+"""An engine of papermill that runs the cells of a notebook in this process.
 
 A kernel is a second process that imports everything anew, which takes longer than most figures take to draw; nor does a
 notebook of a workflow need one, for each is run by a process of its own.
@@ -9,38 +9,41 @@ import io
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_output
+from papermill.engines import Engine
 from traitlets.config import Config
 
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3", "file_extension": ".py", "mimetype": "text/x-python"}
 CONFIG = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
 
 
-def run_cells(notebook: Any, save: Callable[[], None]) -> Any:
-    """Run the cells in their order, calling ``save`` after each; return the output of an error that ends it, or None.
+class OwnProcess(Engine):
+    """Runs a notebook in this process; a cell that raises ends it, with the error as its last output."""
 
-    An interrupt is passed on.
-    """
-    notebook.metadata.language_info = LANGUAGE
-    state = sys.stdout, sys.stderr, sys.excepthook, sys.modules["__main__"]
-    with tempfile.TemporaryDirectory(prefix="rbmbench-") as folder, warnings.catch_warnings():
-        shell = _Shell.instance(ipython_dir=folder, config=CONFIG)
-        try:
-            for cell in notebook.cells:
-                is_good = cell.cell_type != "code" or shell.run(cell)
-                save()
-                if not is_good:
-                    return next((output for output in cell.outputs if output.output_type == "error"), None)
-        finally:
-            _Shell.clear_instance()
-            sys.stdout, sys.stderr, sys.excepthook, sys.modules["__main__"] = state
-    return None
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: object) -> None:
+        """Run the cells of ``nb_man.nb`` in their order; papermill saves the notebook after each."""
+        nb_man.nb.metadata.language_info = LANGUAGE
+        state = sys.stdout, sys.stderr, sys.excepthook, sys.modules["__main__"]
+        with tempfile.TemporaryDirectory(prefix="rbmbench-") as folder, warnings.catch_warnings():
+            shell = _Shell.instance(ipython_dir=folder, config=CONFIG)
+            try:
+                for index, cell in enumerate(nb_man.nb.cells):
+                    nb_man.cell_start(cell, index)
+                    is_good = cell.cell_type != "code" or shell.run(cell)
+                    if not is_good:
+                        nb_man.cell_exception(cell, index)
+                    nb_man.cell_complete(cell, index)
+                    if not is_good:
+                        break
+            finally:
+                _Shell.clear_instance()
+                sys.stdout, sys.stderr, sys.excepthook, sys.modules["__main__"] = state
 
 
 class _Hook(DisplayHook):

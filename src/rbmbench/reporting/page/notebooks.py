@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a notebook template with parameters, and make a page of it."""
+"""Run a notebook template with parameters by papermill, and make a page of it."""
 
 import os
 import shutil
@@ -81,17 +81,27 @@ def _notebook(content: bytes) -> Any:
 
 def _execute(template: Path, content: Any, parameters: Mapping[str, object], log: Path) -> None:
     """Run the template in this process, writing to ``log`` after every cell."""
-    from nbformat import write
-    from papermill.iorw import load_notebook_node
-    from papermill.parameterize import parameterize_notebook
+    import papermill
+    from papermill.engines import papermill_engines
+    from papermill.exceptions import PapermillExecutionError
 
-    from rbmbench.reporting.page.engine import run_cells
+    from rbmbench.reporting.page.engine import OwnProcess
 
-    notebook = load_notebook_node(content)
-    notebook = parameterize_notebook(notebook, dict(parameters), kernel_name="python3", language="python")
-    if error := run_cells(notebook, lambda: write(notebook, log)):
+    papermill_engines.register(OwnProcess.__name__, OwnProcess)
+    try:
+        papermill.execute_notebook(
+            content,
+            # Papermill fills in names in braces.
+            str(log).replace("{", "{{").replace("}", "}}"),
+            parameters=dict(parameters),
+            engine_name=OwnProcess.__name__,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+        )
+    except PapermillExecutionError as error:
         reason = " ".join(str(error.evalue).split())
-        raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})")
+        raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})") from None
 
 
 def _page(notebook: Path) -> str:
