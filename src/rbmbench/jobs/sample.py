@@ -68,7 +68,9 @@ class SampleJob(Measurement):
         parts = {"train": rows, "validation": rows[:few], "test": rows[few : 2 * few]}
         data = datasets.build("probe", "Probe", **parts, source="generated", preprocessing="none", options={})
         sampled = sampling.sampled(probes.models(visible, hidden, precision), data, settings)
-        return {name: sampled.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
+        likelihoods = {name: sampled.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
+        # Likelihoods of few samples are equal for most samplers. Probabilities are rounded, so that digits do not differ.
+        return likelihoods | {name: (images > 127).astype(np.float64) for name, images in sampled.shown.items()}
 
 
 def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -273,7 +274,7 @@ def rooted(values: object, path: Path) -> object:
     """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
     folders = path.resolve().parents
     root = folders[min(3, len(folders) - 1)]
-    return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
+    return with_places(values, lambda place: place if exists(place) else str(root / place))
 
 
 def with_places(values: object, change: Callable[[str], str]) -> object:

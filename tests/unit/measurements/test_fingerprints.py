@@ -60,9 +60,11 @@ def test_every_estimator_and_update_rule_has_its_own(kind, registry):
     assert fingerprints.UNKNOWN not in found
 
 
-def test_every_sampler_has_one():
-    for name in samplers.REGISTRY.names():
-        assert fingerprint(SamplingSettings(samplers={"it": {"name": name}})) != fingerprints.UNKNOWN
+def test_every_sampler_has_its_own():
+    names = samplers.REGISTRY.names()
+    prints = {fingerprint(SamplingSettings(samplers={"it": {"name": name}})) for name in names}
+    assert len(prints) == len(names)
+    assert fingerprints.UNKNOWN not in prints
 
 
 @pytest.mark.parametrize(

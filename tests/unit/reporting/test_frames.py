@@ -142,6 +142,16 @@ def test_spec_is_read_and_its_folders_found_from_anywhere(tmp_path, monkeypatch)
     assert len(read_spec(path).read().frame) == 5 * 41
 
 
+@pytest.mark.parametrize("folder", ["n" * 300, "a\0b"], ids=["long name", "null character"])
+def test_folder_that_cannot_exist_is_one_line(tmp_path, folder):
+    values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+    values["panels"][0]["runs"][0]["folder"] = folder
+    path = tmp_path / "popcd_fig1.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(ResultsError):
+        read_spec(path).read()
+
+
 def test_spec_with_a_missing_key_is_one_line(tmp_path):
     path = tmp_path / "popcd_fig1.json"
     path.write_text(json.dumps({"key": "popcd_fig1", "kind": "learning_curves"}))
