@@ -41,6 +41,7 @@ def test_every_trial_is_a_block_and_the_results_are_those_of_whole_jobs(workspac
 
 
 def test_the_paper_scale_can_be_planned(workspace):
-    jobs = workspace.jobs("--", "sdcp_fig5_small_batches")
+    (workspace.folder / "config/sdcp.yaml").write_text("papers: [sdcp]\n")
+    jobs = workspace.jobs("--configfile", "config/sdcp.yaml", "--", "sdcp_fig5_small_batches")
     assert jobs["train_run_block"] > 0
     assert jobs["evaluate_run_block"] > 0

@@ -112,7 +112,10 @@ def assert_ends_as(expected: list, job: Job, monkeypatch) -> None:
     assert job.files() == job.finished()
 
 
-@KINDS
+# What is in their checkpoints is tested in this process: tests/unit/measurements/test_resuming.py.
+@pytest.mark.parametrize(
+    "kind", ["estimate", "sample", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("couple", "ground_truth"))]
+)
 def test_a_killed_step_goes_on_and_leaves_nothing_behind(kind, model, undisturbed, tmp_path, monkeypatch):
     job = Job(kind, tmp_path, model)
     run_cli(job.arguments(), code=-signal.SIGKILL, fault="SIGKILL rename state.npz 3")

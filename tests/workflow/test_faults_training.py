@@ -106,7 +106,15 @@ def test_what_a_checkpoint_saves_is_not_computed_again(begun, whole, capsys):
     assert capsys.readouterr().err.splitlines()[0].startswith("run: 30 of 60")
 
 
-@pytest.mark.parametrize("moment", ["run.npz 3", "curve.parquet 1", "model.npz 1", "meta.json 1"])
+def others(*values):
+    """Return what the slow tests try too."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+SIGNAL = pytest.mark.parametrize("name", ["SIGTERM", *others("SIGINT", "SIGHUP")])
+
+
+@pytest.mark.parametrize("moment", ["run.npz 3", "model.npz 1", *others("curve.parquet 1", "meta.json 1")])
 def test_kill_while_a_file_is_written(training, whole, moment):
     run_cli(training.arguments(), code=-signal.SIGKILL, fault=f"SIGKILL rename {moment}")
     left = training.files()
@@ -118,7 +126,7 @@ def test_kill_while_a_file_is_written(training, whole, moment):
     assert_ends_as(training, whole)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+@SIGNAL
 def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, monkeypatch):
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "1e9")
     number = getattr(signal, name)
@@ -134,9 +142,7 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
     assert_ends_as(training, whole)
 
 
-@pytest.mark.parametrize(
-    "name", ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGHUP"))]
-)
+@SIGNAL
 def test_a_signal_to_one_that_starts_ends_it_at_once(begun, whole, name):
     before, number = begun.checkpoint.read_bytes(), getattr(signal, name)
     output = run_cli(begun.arguments(), code=128 + number, fault=f"{name} warm_up 1")
