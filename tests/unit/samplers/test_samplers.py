@@ -14,7 +14,7 @@ from rbmbench.model.rbm import RBM
 
 R, CHAINS, COUNT, M, N = 2, 3, 17, 7, 5
 DATA = binary_data(23, M)
-ALL = ["gibbs", "herding", "parallel_tempering", "rates_fpcd", "rates_herding", "sample_penalization"]
+ALL = samplers.REGISTRY.names()
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
