@@ -241,6 +241,17 @@ def test_charts_have_the_looks_of_the_theme(opened):
     assert widths.count(3.7) == 3  # the second metric of three algorithms
 
 
+@pytest.mark.parametrize(("name", "opacity"), [("popcd_fig1", 0.13), ("rates_fpcd_fig2", 0.15)])
+def test_bands_are_as_opaque_as_in_the_picture(opened, name, opacity):
+    page = opened(f"#paper/{name}")
+    page.wait_for_selector(f"[id='paper/{name}'] canvas")
+    fills = page.evaluate(
+        "id => cards.find(({ name }) => name === id).plots.flatMap(({ bands }) => bands.map(({ fill }) => fill()))",
+        f"paper/{name}",
+    )
+    assert {fill[7:] for fill in fills} == {f"{round(255 * opacity):02x}"}
+
+
 def test_a_hidden_algorithm_is_hidden_on_the_whole_page(drawn):
     page = drawn
     card(page, "paper/popcd_fig2").scroll_into_view_if_needed()

@@ -333,7 +333,12 @@ def test_a_look_is_changed_in_pictures_and_on_the_page(layout, outputs, monkeypa
     chart = charts.read(Chart, layout.figure("popcd_fig1", "json"))
     panel = chart.panels[0].model_copy(update={"lines": (Line(title="maximum", value=-3.0),)})
     ax, *_ = draw_chart(chart.model_copy(update={"panels": (panel,)})).axes
-    theme = block(written(layout)).theme
+    shaded = chart.model_copy(update={"layout": chart.layout.model_copy(update={"shade": 0.17})})
+    charts.write(shaded, layout.figure("popcd_fig1", "json"))
+    report = block(written(layout))
+    theme, shades = report.theme, {item.key: item.shade for item in report.results[0].shown}
+    assert shades == {"popcd_fig1": 0.17, "popcd_table1": None}
+    assert {band.get_alpha() for band in draw_chart(shaded).axes[0].collections} == {0.17}
     assert {(text.get_fontsize(), *text.get_fontfamily()) for text in ax.get_xticklabels()} == {(11, "DejaVu Serif")}
     assert theme.fonts["tick"] == f'{11 * style.PIXELS}px "DejaVu Serif", system-ui'
     assert 1.7 in [drawn.get_linewidth() for drawn in ax.lines]

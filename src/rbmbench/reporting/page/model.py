@@ -96,6 +96,7 @@ class Shown(Settings):
     results: int = Field(default=0, description="how many results it rests on")
     other_code: int = Field(default=0, description="how many of them other code has made")
     panels: tuple[Panel, ...] = ()
+    shade: FiniteFloat | None = Field(default=None, description="opacity of bands; null: that of all figures")
     machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
     images: tuple[Image, ...] = ()
     own_looks: tuple[Entry, ...] = Field(default=(), exclude=True)

@@ -164,6 +164,7 @@ class Folder:
             **words,
             caption=item.caption,
             panels=tuple(panel_of(panel) for panel in item.panels if panel.series or panel.bars),
+            shade=item.layout.shade,
             own_looks=tuple(entry for entry in entries if entry.key and (entry.color or entry.dash)),
             machines=item.machines,
             images=sorted(item.images, key=lambda image: image.iteration or 0),  # equal ones side by side

@@ -165,7 +165,7 @@ function seriesOptions(card, panel) {
 function bandOptions(card, panel) {
   return panel.series.flatMap((one, curve) => {
     const [low, high] = placesOf(panel, card.shown, curve);
-    return one.low.length ? [{ series: [high, low], fill: () => mixed(colourOf(one.key), REPORT.theme.looks.band.alpha) }] : [];
+    return one.low.length ? [{ series: [high, low], fill: () => mixed(colourOf(one.key), card.shade ?? REPORT.theme.looks.band.alpha) }] : [];
   });
 }
 
@@ -409,9 +409,9 @@ function levelWords(panel) {
 
 // Replace the picture of a figure by interactive panels.
 function build(article, figure) {
-  const { panels, machines } = figure;
+  const { panels, shade, machines } = figure;
   const shown = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false, singles: false, counted: "own" };
-  const card = { name: article.id, article, panels, machines, shown, plots: [], boxes: [], pointed: null };
+  const card = { name: article.id, article, panels, shade, machines, shown, plots: [], boxes: [], pointed: null };
   const parts = panels.map((panel) => {
     const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys tell the values, the table below has them all` });
     card.boxes.push(box);
