@@ -34,6 +34,8 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
             raise SettingsError(f"{where}: {key}: {what}") from None
         if error["type"] == "missing":
             raise SettingsError(f"{where}: {key}: is missing") from None
+        if error["type"] == "union_tag_not_found":
+            raise SettingsError(f"{where}: {key}: must have a kind, or the key of an entry that has one") from None
         if isinstance(error["input"], dict | list):
             value = f"a {type(error['input']).__name__}"
         else:
