@@ -241,6 +241,11 @@ def test_charts_have_the_looks_of_the_theme(opened):
     assert widths.count(3.7) == 3  # the second metric of three algorithms
 
 
+def test_ticks_have_a_power_of_ten_where_they_are_large_or_small(opened):
+    ticks = opened().evaluate("[0, -0.3, 0.001, 0.0005, 1700, 2.3e6].map(tickText)")
+    assert ticks == ["0", "-0.3", "0.001", "5e-4", "1700", "2.3e6"]
+
+
 @pytest.mark.parametrize(("name", "opacity"), [("popcd_fig1", 0.13), ("rates_fpcd_fig2", 0.15)])
 def test_bands_are_as_opaque_as_in_the_picture(opened, name, opacity):
     page = opened(f"#paper/{name}")

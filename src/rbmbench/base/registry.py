@@ -53,8 +53,10 @@ class Registry(Generic[Part]):
     def register(self, maker: type[Part]) -> type[Part]:
         """Register ``maker`` as the factory of the part named after its module.
 
-        A `SettingsError` is raised if it is of another package, and the name is taken.
+        A `SettingsError` is raised if it is of another package, and the name is taken; a `TypeError` if it lacks methods.
         """
+        if missing := sorted(getattr(maker, "__abstractmethods__", ())):
+            raise TypeError(f"{maker.__name__} must define {', '.join(missing)}")
         package, _, name = maker.__module__.rpartition(".")
         if package != self.package:
             self._check_is_free(name, maker)

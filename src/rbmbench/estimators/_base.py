@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the gradient estimators."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ class Estimate:
     diagnostics: dict[str, Array] = field(default_factory=dict)
 
 
-class Estimator:
+class Estimator(ABC):
     """Base class of estimators; subclasses define `negative_phase`, and `start` if they have persistent chains.
 
     An estimator holds options and buffers. The state is passed to and returned by every call, so that a run can be
@@ -128,6 +129,7 @@ class Estimator:
         """
         return {}
 
+    @abstractmethod
     def negative_phase(
         self, rbm: RBM, positive: Population, state: State, stream: Stream
     ) -> tuple[Population | Statistics, State, dict[str, Array]]:
@@ -135,7 +137,6 @@ class Estimator:
 
         ``positive`` is the mini-batch (replicas, batch, m) and its hidden means p(h = 1 | v).
         """
-        raise NotImplementedError
 
     def estimate(self, rbm: RBM, batch: Array, state: State, stream: Stream) -> Estimate:
         """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, which are not checked.

@@ -5,6 +5,7 @@ A job has settings, and a folder of its own in the results of a scale. It reads 
 and the results of other jobs, and writes tables and arrays, and last of all ``meta.json``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -121,7 +122,7 @@ class Task:
         }
 
 
-class JobKind:
+class JobKind(ABC):
     """Base class of the kinds of jobs; a kind is named after its module, and so is its subcommand."""
 
     Settings: type[Settings]  # of a job
@@ -138,16 +139,16 @@ class JobKind:
         """The name of the kind."""
         return type(self).__module__.rpartition(".")[2]
 
+    @abstractmethod
     def compute(self, task: Task) -> None:
         """Compute a job, and write its folder."""
-        raise NotImplementedError
 
+    @abstractmethod
     def work(self, settings: Settings, sizes: Sizes, pilot: bool = False) -> Work:
         """Return the operations and the memory of a job.
 
         With ``pilot``, a short computation may be made for a cost that does not follow from settings and sizes.
         """
-        raise NotImplementedError
 
     def parts(self, settings: Settings, sizes: Sizes) -> tuple[int, int]:
         """Return the numbers of trials, and of equal parts of a trial, that blocks of a job can be made of.
@@ -168,9 +169,9 @@ class JobKind:
         """Return settings of a probe, see `rbmbench.jobs.probes`, in place of ``values``, those with small numbers."""
         return {}
 
+    @abstractmethod
     def probe(self, settings: Settings, visible: int, hidden: int, precision: str) -> Arrays:
         """Return the arrays that describe the code of a job: those of a small one."""
-        raise NotImplementedError
 
 
 class Results(NamedTuple):
@@ -192,6 +193,7 @@ class Measurement(JobKind):
         """See `JobKind`. By default each trial is a part."""
         return sizes.trials, 1
 
+    @abstractmethod
     def measure(
         self,
         task: Task,
@@ -201,7 +203,6 @@ class Measurement(JobKind):
         checkpointer: Checkpointer,
     ) -> Results:
         """Return what is measured; ``rbm`` has one replica per trial, and is None where none is read."""
-        raise NotImplementedError
 
     def compute(self, task: Task) -> None:
         task.code = fingerprint(task.settings)

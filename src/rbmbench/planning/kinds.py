@@ -6,6 +6,7 @@ plans jobs. The spec (`rbmbench.planning.specs.Shown`) has the folders of the re
 table, caption and the evidence of claims. Kinds are looked up by name: nothing below `rbmbench.kinds` imports one.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -41,9 +42,9 @@ class Kind(Settings):
     def check(self, checks: Checks, location: tuple) -> None:
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
+    @abstractmethod
     def plan(self, planner: Planner, key: str) -> Output:
         """Return the output of a key such as popcd_fig1, its jobs added to the plan."""
-        raise NotImplementedError
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield the names of its parts that claims refer to, without its own: "a.cd_1" for a curve."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the samplers of the registry, which draw streams of samples."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
@@ -17,7 +19,7 @@ REGISTRY: "Registry[Sampler]" = Registry(
 State = dict[str, Array]
 
 
-class Sampler:
+class Sampler(ABC):
     """Base class of samplers; subclasses define `start` and `draw`.
 
     A sampler holds options and buffers. The state is passed to every call and changed in place, so that samples may be
@@ -32,6 +34,7 @@ class Sampler:
     def __init__(self):
         self.buffers = Buffers()
 
+    @abstractmethod
     def start(self, rbm: RBM, data: Array, chains: int, stream: Stream) -> State:
         """Return the state before the first sample.
 
@@ -39,15 +42,14 @@ class Sampler:
         training set, for initial states and averages. Raises a `SettingsError` if an option has a wrong number of
         values per replica.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, rbm: RBM, state: State, stream: Stream, samples: Array, means: Array | None = None) -> None:
         """Fill ``samples`` (replicas, chains, samples, m), of any type, with the next samples of each chain, 0 and 1.
 
         The RBM is that passed to `start`; the state is changed in place. ``means``, of the shape of the samples,
         receives E(x | h) in [0, 1] for each sample x, shown as grey levels.
         """
-        raise NotImplementedError
 
 
 def check_numbers(option: str, value: object, most: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the update rules."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 
@@ -20,7 +21,7 @@ def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> N
         kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 
-class UpdateRule:
+class UpdateRule(ABC):
     """Base class of update rules; subclasses define `step`, and `start` if they have a memory.
 
     A rule holds options. Its memory between iterations is a dict of arrays with a leading axis of replicas, which is
@@ -50,13 +51,13 @@ class UpdateRule:
         """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""
         return {}
 
+    @abstractmethod
     def step(self, rbm: RBM, estimator, batch: Array, state: dict, stream, rate: float, memory: Memory):
         """Make one iteration: change the parameters and the memory in place, and return the last `Estimate`.
 
         ``batch`` is (replicas, batch, m), ``state`` that of the estimator (the estimate has the new one), ``rate`` the
         learning rate.
         """
-        raise NotImplementedError
 
 
 class InnerSteps(UpdateRule):

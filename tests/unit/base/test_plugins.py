@@ -16,6 +16,15 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.config.loading import load
 from rbmbench.jobs.fingerprints import UNKNOWN, fingerprint, recipe_fingerprint
 
+INCOMPLETE = """
+from rbmbench.config.paper import KINDS
+from rbmbench.{0} import REGISTRY, {1}
+
+
+@REGISTRY.register
+class Own({1}):
+    pass
+"""
 ESTIMATOR = '''"""CD-k, by another name.
 
 More.
@@ -105,6 +114,14 @@ def test_what_is_loaded_is_not_loaded_again(folder):
         ("raise SystemExit(3)\n", "cannot be imported (SystemExit: 3, in line 1 of own.py)"),
         ("x = 1\n", "registers nothing; allowed: a Python file that registers a part by @REGISTRY.register"),
         (ESTIMATOR + ESTIMATOR.replace("Mine", "Other"), "registers the estimator 'own', which is in "),
+        (INCOMPLETE.format("estimators", "Estimator"), "(TypeError: Own must define negative_phase, in line "),
+        (INCOMPLETE.format("samplers", "Sampler"), "(TypeError: Own must define draw, start, in line "),
+        (INCOMPLETE.format("updates", "UpdateRule"), "(TypeError: Own must define step, in line "),
+        (INCOMPLETE.format("jobs", "Measurement"), "(TypeError: Own must define measure, probe, work, in line "),
+        (
+            INCOMPLETE.replace("REGISTRY, ", "").format("planning.kinds", "Kind").replace("@REGISTRY", "@KINDS"),
+            "(TypeError: Own must define plan, in line ",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, found):

@@ -155,7 +155,10 @@ def test_an_algorithm_may_be_a_schedule(config):
         (nested("figures", "fig1", "band", {"median": True, "sample_paths": 1}), ["fig1.band", "have one of them"]),
         (nested(*PANEL_A, "iteration_axis", "lin"), ["fig1.panels.a.iteration_axis", "'lin'", "'linear' or 'log'"]),
         (nested(*PANEL_A, "evaluate_at", [5, 4]), ["fig1.panels.a.evaluate_at", "must ascend"]),
-        ({"figures": {"fig7": {"title": "a"}}}, ["figures.fig7: must have a kind, or the key of an entry that has one"]),
+        (
+            {"figures": {"fig7": {"title": "a"}}},
+            ["figures.fig7: must have a kind, or the key of an entry that has one"],
+        ),
         (nested("figures", "fig1", "kind", "coupling_time"), ["figures.fig1", "'coupling_times'"]),
         (nested("figures", "fig9", COUPLED | {"longst": 5}), ["fig9.", "longst", "nearest: 'longest'"]),
         (

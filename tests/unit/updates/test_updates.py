@@ -9,7 +9,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
-from rbmbench.estimators._base import Estimate, Estimator
+from rbmbench.estimators._base import Estimate
 from rbmbench.kernels import numba
 from rbmbench.model.gibbs import Population
 from rbmbench.model.rbm import RBM
@@ -299,7 +299,7 @@ def test_the_spectral_step_is_zero_on_the_null_space_of_a_large_gradient(shape, 
 def test_the_spectral_step_of_few_rows_has_their_rank():
     states = [binary_data(3, units, seed=units)[None].astype(np.float32) for units in (53, 37, 59, 41)]
     phases = Population(states[0], states[1]), Population(states[2][..., :53], states[3][..., :37])
-    gradient = Estimator().gradient(Estimate(*phases, {}))
+    gradient = estimators.create("cd").gradient(Estimate(*phases, {}))
     assert np.linalg.matrix_rank(spectral_step(gradient.W, RATE)) == 6
 
 
