@@ -18,17 +18,9 @@ from rbmbench.kernels.cupy import _device, _grids
 from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
-
 KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\([^)]*\) )?void (\w+)\((.*?)\)', re.DOTALL)
-TYPES = {
-    "word": np.uint32,
-    "wide": np.uint64,
-    "offset": np.int64,
-    "int": np.int32,
-    "double": np.float64,
-    "unsigned char": np.uint8,
-    "half": np.uint16,
-}
+TYPES = {"word": np.uint32, "wide": np.uint64, "offset": np.int64, "int": np.int32, "double": np.float64}
+TYPES |= {"unsigned char": np.uint8, "half": np.uint16}
 
 
 def missing_compiler() -> str | None:

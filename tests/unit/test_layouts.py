@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every public function gives the same numbers for the same values, whatever their memory layout and type.
-
-The cases are enumerated from the public names and registries, so that a new function needs a case here.
-"""
+"""Each public function has a case here, and gives the same numbers whatever the layout and type of its arrays."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
@@ -131,12 +128,8 @@ def updated(name, inputs):
 
 
 def sampled(name, inputs):
-    sampler, rbm, stream, chains = (
-        samplers.create(name),
-        inputs.rbm(R),
-        training_stream(R),
-        1 + 88 * (inputs.size == LARGE),
-    )
+    sampler, rbm, stream = samplers.create(name), inputs.rbm(R), training_stream(R)
+    chains = 1 + 88 * (inputs.size == LARGE)
     samples = inputs.states(R, chains, 3, inputs.size[0], own=True)
     sampler.draw(rbm, sampler.start(rbm, inputs.data, chains, stream), stream, samples)
     return samples
@@ -190,9 +183,8 @@ def measured(inputs):
 
 
 def certified(inputs):
-    settings = CertificateSettings(
-        chains=4, sweeps=100, ladder=3, walkers=5, steps=2, particles=7, temperatures=5, rows=23
-    )
+    budget = {"chains": 4, "sweeps": 100, "ladder": 3, "walkers": 5, "steps": 2, "particles": 7, "temperatures": 5}
+    settings = CertificateSettings(**budget, rows=23)
     return certificate(inputs.rbm(1), inputs.data, settings, inputs.data)["value"].to_numpy()
 
 
@@ -323,13 +315,8 @@ WITHOUT_ARRAYS = {
     },
     "RBM": set(),
     "likelihood": {
-        "AnnealedEstimate",
-        "BennettEstimate",
-        "BracketedEstimate",
-        "LARGEST_ENUMERABLE_LAYER",
-        "TemperedEstimate",
-        "inverse_temperatures",
-        "is_enumerable",
+        *(f"{method}Estimate" for method in ("Annealed", "Bennett", "Bracketed", "Tempered")),
+        *("LARGEST_ENUMERABLE_LAYER", "inverse_temperatures", "is_enumerable"),
     },
     "samplers": {"REGISTRY", "Sampler", "create"},
     "estimators": {"NOTHING", "REGISTRY", "Estimate", "Estimator", "check_continues", "create"},

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of a training process: it dies, is told to stop, is doubled, finds its checkpoint damaged.
-
-Each ends in one line, damages nothing, and the next run ends with the bytes of one that was never disturbed.
-"""
+"""Faults of a training process end in one line, and the next run has the bytes of one that was never disturbed."""
 
 import json
 import os

@@ -25,7 +25,6 @@ FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"] + FILES["popcd_
 FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
 FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + ["benchmarks/run_times.csv"]
-
 SCALES = {"paper": []} | {name: ["--configfile", f"config/{name}.yaml"] for name in ("desktop", "smoke")}
 
 

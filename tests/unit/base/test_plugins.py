@@ -75,11 +75,8 @@ def test_parts_of_a_folder_are_found_by_name(folder):
     assert estimators.REGISTRY.summary("mine") == "CD-k, by another name."
     assert estimators.REGISTRY.origin("mine") == str(folder / "mine.py")
     assert estimators.REGISTRY.origin("cd") == "rbmbench"
-    rows = datasets.load("checks").train
-    mine, cd = (
-        rbmbench.train(rows, hidden=3, batch=5, estimator=name, iterations=7, backend="numpy").rbm.W
-        for name in ("mine", "cd")
-    )
+    rows, options = datasets.load("checks").train, {"hidden": 3, "batch": 5, "iterations": 7, "backend": "numpy"}
+    mine, cd = (rbmbench.train(rows, estimator=name, **options).rbm.W for name in ("mine", "cd"))
     assert np.array_equal(mine, cd)
 
 

@@ -115,11 +115,7 @@ def test_an_algorithm_may_be_a_schedule(config):
         (nested("algorithms", "cd_1", "update", "name", "sgdd"), ["algorithms.cd_1", "'sgdd'", "nearest: 'sgd'"]),
         (
             nested("algorithms", "cd_1", {"update": {"name": "sdcp"}, "options": {"chains": 7}}),
-            [
-                "algorithms.cd_1.update",
-                "update rule 'sdcp': the estimator must have one chain from each row",
-                "persistent chains, or none",
-            ],
+            ["algorithms.cd_1.update", "update rule 'sdcp': the estimator must have one chain from each row"],
         ),
         (nested("data", "mnist", "name", "mnits"), ["data.mnist", "data set 'mnits'", "nearest: 'mnist'"]),
         (nested("data", "mnist", "options", "treshold", 1), ["data.mnist", "'treshold'", "nearest: 'threshold'"]),
@@ -295,9 +291,7 @@ def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(c
     text = (config / "tiny.yaml").read_text()
     (config / "tiny.yaml").write_text(re.sub(r"evaluate_at:\s*- 1", f"evaluate_at: {list(range(1, 29_989))}", text))
     configuration = load(files)
-    with pytest.raises(
-        SettingsError, match=r"bars_and_stripes-\S+: settings: must have at most \d+ bytes as JSON, got \d+"
-    ):
+    with pytest.raises(SettingsError, match=r"bars_and_stripes-\S+: settings: must have at most \d+ bytes"):
         plan(configuration)
 
 

@@ -24,9 +24,8 @@ DATA = binary_data(ROWS, M)
 MODEL = random_rbm(M, N, (1,))
 TRUTH = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=2, samples=2)
 ESTIMATES = EstimateSettings(estimator={"name": "cd"}, batch=3, estimates=2)
-SNAPSHOTS = {"snapshot_iterations": np.array([0])} | {
-    f"snapshot_{name}": getattr(MODEL, name)[None] for name in ("W", "b", "c")
-}
+SNAPSHOTS = {f"snapshot_{name}": parameter[None] for name, parameter in MODEL.parameters._asdict().items()}
+SNAPSHOTS |= {"snapshot_iterations": np.array([0])}
 
 
 def train(data, **options):

@@ -79,25 +79,13 @@ def measuring_work(kind, settings, rows, m, n, trials, held_out=None):
 def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
     """Return the meta of a run that took what it costs, on a machine where the clock goes ``busy`` times as fast."""
     took = {stage: total(costs, counts) for stage, counts in training_work(settings, rows, visible).stages.items()}
-    wall = {
-        "startup_seconds": took["startup"],
-        "training_seconds": took["training"] * busy,
-        "training_cpu_seconds": took["training"],
-        "evaluation_seconds": took["evaluation"] * busy,
-    }
-    return {
-        "run": f"made-{settings.hidden}h-{settings.digest()}",
-        "finished": "2026-01-02",
-        "settings": settings.model_dump(mode="json"),
-        "data": {"title": f"Made {visible}", "rows": {"train": rows}, "visible": visible},
-        "trials": settings.trials,
-        "threads": 1,
-        "backend": "numba",
-        "backend_products": "tables",
-        "hardware": {"cpu": cpu},
-        "wall": wall,
-        "peak_memory_mb": total(MEGABYTES, training_work(settings, rows, visible).memory),
-    }
+    wall = {f"{stage}_seconds": took[stage] * busy for stage in ("training", "evaluation")}
+    wall |= {"startup_seconds": took["startup"], "training_cpu_seconds": took["training"]}
+    meta = {"run": f"made-{settings.hidden}h-{settings.digest()}", "finished": "2026-01-02", "trials": settings.trials}
+    meta |= {"settings": settings.model_dump(mode="json"), "wall": wall, "hardware": {"cpu": cpu}, "threads": 1}
+    meta |= {"data": {"title": f"Made {visible}", "rows": {"train": rows}, "visible": visible}}
+    meta |= {"peak_memory_mb": total(MEGABYTES, training_work(settings, rows, visible).memory)}
+    return meta | {"backend": "numba", "backend_products": "tables"}
 
 
 def varied_metas(costs=COSTS, **changes):

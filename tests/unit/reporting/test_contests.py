@@ -32,27 +32,11 @@ CD_PRODUCTS = 5.0
 
 def curve(contest, algorithm, rate, trial, values, *, judged=True, tuning=None, products=(0, 50, 100), seconds=1.0):
     products = np.asarray(products, dtype=float)
-    return pd.DataFrame(
-        {
-            "contest": contest,
-            "data": "toy",
-            "data_title": "Toy",
-            "stand_in": "",
-            "hidden": 3,
-            "budget": 100.0,
-            "algorithm": algorithm,
-            "label": algorithm.upper(),
-            "rate": rate,
-            "trial": trial,
-            "judged": judged,
-            "iteration": ITERATIONS,
-            "products": products,
-            "seconds": seconds * products / products[-1],
-            "tuning": values if tuning is None else tuning,
-            "value": values,
-            "certificate": "",
-        }
-    )
+    of_contest = {"contest": contest, "data": "toy", "data_title": "Toy", "stand_in": "", "hidden": 3, "budget": 100.0}
+    of_run = {"algorithm": algorithm, "label": algorithm.upper(), "rate": rate, "trial": trial, "judged": judged}
+    costs = {"iteration": ITERATIONS, "products": products, "seconds": seconds * products / products[-1]}
+    values = {"tuning": values if tuning is None else tuning, "value": values, "certificate": ""}
+    return pd.DataFrame(of_contest | of_run | costs | values)
 
 
 def field(entries):
@@ -434,6 +418,5 @@ TWO_STAGES = {"algorithms": {"two": TWO_STAGES}, "figures": {"fig1": {"algorithm
     ],
 )
 def test_what_cannot_be_run_is_one_line(changed, values, message):
-    with pytest.raises(SettingsError, match=message) as caught:
+    with pytest.raises(SettingsError, match=rf"\A[^\n]*{message}[^\n]*\Z"):
         changed(**values)
-    assert "\n" not in str(caught.value)

@@ -83,9 +83,8 @@ def test_sample_penalization_is_rates_fpcd_with_rates_of_zero(rbm, dtype):
     np.testing.assert_array_equal(rates, penalized)
     assert one["W"].tobytes() == other["W"].tobytes()
     # And with ink it is another sampler.
-    assert (
-        drawn("rates_fpcd", random_rbm(M, N, (R,)))[0] != drawn("sample_penalization", random_rbm(M, N, (R,)))[0]
-    ).any()
+    one, other = (drawn(name, random_rbm(M, N, (R,)))[0] for name in ("rates_fpcd", "sample_penalization"))
+    assert (one != other).any()
 
 
 def rates_by_hand(rbm, data):

@@ -22,9 +22,8 @@ DATA = binary_data(23, 7)
 
 
 def fitted(**parameters):
-    return RBMTransformer(**{"n_components": 5, "batch_size": 3, "n_iter": 2, "random_state": 11} | parameters).fit(
-        DATA
-    )
+    defaults = {"n_components": 5, "batch_size": 3, "n_iter": 2, "random_state": 11}
+    return RBMTransformer(**defaults | parameters).fit(DATA)
 
 
 @parametrize_with_checks([RBMTransformer(n_components=3, n_iter=1)])
