@@ -27,7 +27,7 @@ from rbmbench.model.trajectories import from_independent
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 
 R = 2
-TINY, SMALL, LARGE = (5, 3, 23), (11, 7, 23), (787, 11, 97)
+TINY, SMALL, LARGE = (5, 3, 23), (11, 7, 23), (397, 11, 97)
 """Visible and hidden units, and rows; products of the large one take tables."""
 SLOW = "estimators.trajectory_tempering"
 
@@ -353,7 +353,7 @@ def assert_same(name, found, expected, dtype):
     found, expected = arrays_of(found), arrays_of(expected)
     assert len(found) == len(expected) > 0
     for ours, theirs in zip(found, expected, strict=True):
-        # Rounding of sums of 800 terms in another order, in the largest of them.
+        # Rounding of sums of 400 terms in another order, in the largest of them.
         atol = 100 * np.finfo(dtype).eps * max(1, np.abs(theirs[np.isfinite(theirs)]).max(initial=0))
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol, err_msg=name)
 
