@@ -244,16 +244,14 @@ def test_the_base_rates_are_those_of_the_data():
         ({"temperatures": np.array([0.0, 0.5, 0.5, 1.0])}, "temperatures: must ascend from 0 to 1"),
         ({"temperatures": np.array([0.1, 1.0])}, "temperatures: must ascend from 0 to 1"),
         ({"temperatures": np.array([0.0, 0.9])}, "temperatures: must ascend from 0 to 1"),
-        ({"base": np.zeros(4)}, r"base: must be finite, of shape (5,), got shape (4,)"),
-        ({"base": np.full(5, np.inf)}, "base: must be finite, of shape (5,)"),
+        ({"base": np.zeros(4)}, r"base: must be finite, of shape \(5,\), got shape \(4,\)"),
+        ({"base": np.full(5, np.inf)}, r"base: must be finite, of shape \(5,\)"),
         ({"keys": [1, 2]}, "keys: must have one for each of the 3 models, got 2"),
     ],
 )
 def test_what_is_not_allowed_is_one_line(change, message):
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"\A{message}[^\n]*\Z"):
         ais_log_partition(random_rbm(5, 3, replicas=(3,)), **({"particles": 7, "temperatures": 5} | change))
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("shape", [(2, 7, 5), (3, 7, 4), (3, 1, 5), (7, 5), (5,)])

@@ -224,9 +224,8 @@ def test_provenance_is_plain_data():
     ],
 )
 def test_parts_must_be_bits(parts, words):
-    with pytest.raises(DataError, match="made: ") as error:
+    with pytest.raises(DataError, match=f"made: .*{words}"):
         made(**parts)
-    assert words in str(error.value)
 
 
 def test_saved_and_read_again(tmp_path):

@@ -153,12 +153,9 @@ def test_a_metric_without_an_entry_has_its_own_name():
 
 def test_a_missing_metric_names_panel_run_and_what_there_is(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(metrics=["rejections"])})
-    with pytest.raises(ResultsError) as error:
+    line = r"^panel b, ucd: .*/popcd_fig1-b-ucd/curve\.parquet: metric 'rejections' is missing; got .*, stopping_time$"
+    with pytest.raises(ResultsError, match=line):
         spec.read()
-    assert str(error.value) == (
-        f"panel b, ucd: {tmp_path}/runs/popcd_fig1-b-ucd/curve.parquet: metric 'rejections' is missing; "
-        "got log_likelihood, log_partition, proxy, stopping_time"
-    )
 
 
 def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):

@@ -97,9 +97,8 @@ def test_what_is_not_0_and_1_is_refused(name, wrong):
         return  # there are none
     if (name, wrong) == ("train", "data set"):
         return  # it takes one
-    with pytest.raises(DataError, match=rf": must .*, got {found}.*") as caught:
+    with pytest.raises(DataError, match=rf"\A.*: must .*, got {found}.*\Z"):
         BINARY[name](values)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("values", [*EMPTY, DATA[0], DATA[None]], ids=["no rows", "no columns", "1-D", "3-D"])

@@ -365,10 +365,8 @@ def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_no
 )
 def test_settings_that_are_not_allowed_are_one_line(change, line):
     values = {"hidden": N, "batch": BATCH, "iterations": 3} | change
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"\A{line}[^\n]*\Z"):
         train(DATA, **values)
-    assert str(caught.value).startswith(line)
-    assert "\n" not in str(caught.value)
 
 
 def test_snapshots_that_would_fill_the_memory_are_refused_before_training():
@@ -390,10 +388,8 @@ class Spoilt(CD):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_parameters_that_are_not_finite_stop_the_run_by_trial_and_iteration(threads, monkeypatch):
     monkeypatch.setitem(estimators.REGISTRY._makers, "spoilt", Spoilt)
-    with pytest.raises(TrainingError) as caught:
+    with pytest.raises(TrainingError, match=r"\Atrial 5: parameters are not finite at iteration 16; [^\n]*\Z"):
         run(DATA, settings_for(stage("spoilt", 29, 0.125), first_trial=3), threads=threads)
-    assert str(caught.value).startswith("trial 5: parameters are not finite at iteration 16; ")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

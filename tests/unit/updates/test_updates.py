@@ -322,10 +322,9 @@ def test_chains_that_cannot_run_on_are_refused_before_any_work(name, estimator, 
     update = {"name": name}
     stage = {"until": 3, "estimator": {"name": estimator, "options": options}, "update": update, "rate": 0.1}
     settings = parse(RunSettings, {"data": {"name": "x"}, "hidden": N, "batch": 5, "schedule": [stage]}, "test")
-    with pytest.raises(SettingsError) as caught:
+    line = rf"\Aupdate rule {name!r}: the estimator must have one chain from each row[^\n]*\Z"
+    with pytest.raises(SettingsError, match=line):
         trainer.run(DATA, settings)
-    assert str(caught.value).startswith(f"update rule {name!r}: the estimator must have one chain from each row")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["centered", "cs_dcp"])
