@@ -140,11 +140,7 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
 
 def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
     """Write measurements: one mapping {(ground truth, quantity): value} a model; return the folder."""
-    lines = [
-        (index, truth, quantity, float(value))
-        for index, model in enumerate(models)
-        for (truth, quantity), value in model.items()
-    ]
+    lines = [(index, *key, float(value)) for index, model in enumerate(models) for key, value in model.items()]
     folder.mkdir(parents=True)
     columns = ["trial", "ground_truth", "quantity", "value"]
     pd.DataFrame(lines, columns=columns).to_parquet(folder / "bias.parquet", index=False)

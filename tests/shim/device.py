@@ -97,10 +97,8 @@ class HostDevice:
         self.launches[name] = self.launches.get(name, 0) + 1
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name
-        kept = [
-            self._argument(*parameter, np.dtype(dtype), value)
-            for parameter, value in zip(parameters, arguments, strict=True)
-        ]
+        pairs = zip(parameters, arguments, strict=True)
+        kept = [self._argument(*parameter, np.dtype(dtype), value) for parameter, value in pairs]
         addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
         how = Launch(grid, *block, shared_bytes, self.reverse_threads)
         run = getattr(_library(dtype), f"shim_{name}")

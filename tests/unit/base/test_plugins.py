@@ -213,12 +213,8 @@ def test_entry_points_are_found_without_importing_them(installed):
     assert estimators.REGISTRY.origin("apple") == "entry point apple of orchard_a 7.1"
     estimators.create("apple", k=2)
     (found,) = plugins.used()
-    assert {**found, "sha256": len(found["sha256"])} == {
-        "name": "apple",
-        "package": "orchard_a",
-        "version": "7.1",
-        "sha256": 64,
-    }
+    assert len(found.pop("sha256")) == 64
+    assert found == {"name": "apple", "package": "orchard_a", "version": "7.1"}
     line = r"^plug-in entry point pear of orchard_b 7.1: cannot be imported .*'not_there'.*; allowed: a module"
     with pytest.raises(SettingsError, match=line):
         estimators.create("pear")

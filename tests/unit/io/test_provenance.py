@@ -91,10 +91,7 @@ def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
 
 @pytest.mark.parametrize(
     ("script", "expected"),
-    [
-        ("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"),
-        ("echo None; exit 6", None),
-    ],
+    [("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"), ("echo None; exit 6", None)],
 )
 def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
     program = tmp_path / "nvidia-smi"

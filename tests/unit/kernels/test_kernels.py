@@ -179,9 +179,8 @@ def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(kernels,
         np.testing.assert_array_equal(state[clear], (u % 1 < 0.5)[clear])
     # An open unit's activation is kept to 2e-5 in float32.
     expected = (scored * x - softplus(x)).sum(axis=-1)
-    np.testing.assert_allclose(
-        log_probability, expected, rtol=0, atol=(3e-5 if dtype == np.float32 else 1e-12) * shape[2]
-    )
+    tolerance = (3e-5 if dtype == np.float32 else 1e-12) * shape[2]
+    np.testing.assert_allclose(log_probability, expected, rtol=0, atol=tolerance)
 
 
 def with_score(a, bias, draw):

@@ -127,9 +127,8 @@ def job(tmp_path):
 def test_a_job_times_its_algorithms_in_all_rounds(job, tmp_path):
     assert job() == 0
     table = results.read_table(tmp_path / "out", "times.parquet")
-    assert table[["round", "algorithm"]].to_numpy().tolist() == [
-        [n, name] for n in range(7) for name in ("fast", "slow")
-    ]
+    expected = [[number, name] for number in range(7) for name in ("fast", "slow")]
+    assert table[["round", "algorithm"]].to_numpy().tolist() == expected
     assert (table.groupby("algorithm")["iterations"].nunique() == 1).all()
     seconds = table.pivot(index="round", columns="algorithm", values="seconds_per_iteration")
     assert (seconds > 0).all().all()
