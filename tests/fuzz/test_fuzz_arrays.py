@@ -23,28 +23,17 @@ from rbmbench.training.run import load_run
 
 ROWS = np.random.default_rng(1).integers(0, 2, (7, 5), np.uint8)
 NUMBERS = np.random.default_rng(2).normal(size=(2, 3, 5, 7)).astype(np.float32)
-MODEL = {
-    "W": NUMBERS[0, :],
-    "b": NUMBERS[0, :, :, 0],
-    "c": NUMBERS[0, :, 0],
-    "iteration": np.array(7),
-    "seed": np.array(3),
-    "snapshot_iterations": np.array([0, 5]),
-    "snapshot_W": NUMBERS,
-    "snapshot_b": NUMBERS[..., 0],
-    "snapshot_c": NUMBERS[:, :, 0],
-}
-
-
+SNAPSHOTS = {"W": NUMBERS, "b": NUMBERS[..., 0], "c": NUMBERS[:, :, 0]}
+MODEL = {name: part[0] for name, part in SNAPSHOTS.items()} | {"iteration": np.array(7), "seed": np.array(3)}
+MODEL |= {f"snapshot_{name}": part for name, part in SNAPSHOTS.items()} | {"snapshot_iterations": np.array([0, 5])}
 CHECKPOINT = {"parameters": {"W": NUMBERS[0]}, "visible": ROWS, "iteration": 5, "seconds": {"training": 0.5}}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def right(folder):
     """Return the arrays of a data set and of a checkpoint that are right."""
-    made = datasets.build(
-        "made", "Made", train=ROWS, test=ROWS, source="", preprocessing="", options={}, arrays={"a": ROWS}
-    )
+    parts = {"train": ROWS, "test": ROWS, "arrays": {"a": ROWS}}
+    made = datasets.build("made", "Made", **parts, source="", preprocessing="", options={})
     datasets.save(made, folder / "data set.npz")
     save_checkpoint(folder / "checkpoint.npz", CHECKPOINT, "mine")
     return {name: dict(np.load(folder / f"{name}.npz")) for name in ("data set", "checkpoint")}

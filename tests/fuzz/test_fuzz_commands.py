@@ -281,11 +281,8 @@ def test_whole_files_of_the_configuration(repository, at_work):
     for scale in ("desktop", "smoke"):
         overrides = yaml.safe_load((repository / "config" / f"{scale}.yaml").read_text())["overrides"]
         for key, changes in overrides.items():
-            right[Path("config", f"{scale}_{key}.yaml")] = {
-                "scale": scale,
-                "papers": [key],
-                "overrides": {key: changes},
-            }
+            overlay = {"scale": scale, "papers": [key], "overrides": {key: changes}}
+            right[Path("config", f"{scale}_{key}.yaml")] = overlay
 
     def near(file):
         text = yaml.safe_dump(right[file], sort_keys=False, width=1000)

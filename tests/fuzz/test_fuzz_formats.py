@@ -44,19 +44,11 @@ sizes = st.lists(st.sampled_from((0, 1, 2, 3, 5, 2**16, 2**31, 2**32 - 1)), min_
 idx_headers = st.tuples(st.sampled_from((8, 9, 13)), st.sampled_from((1, 3, 255)), sizes).map(
     lambda parts: struct.pack(">4B3I", 0, 0, parts[0], parts[1], *parts[2]) + IDX[16:]
 )
-
-
 LETTER_LINES = "".join("\t".join(map(str, [n, "q", -1, 3, 1, 4, *row])) + "\t\n" for n, row in enumerate(LETTERS))
-
-
 GREY_LINES = "".join(
     f"{label} " + " ".join(f"{grey:.3f}" for grey in RANDOM.uniform(-1, 1, 256)) + "\n" for label in (3, 5)
 )
-
-
 BITS = "".join(",".join(map(str, row)) + "\n" for row in LETTERS[:, :11])
-
-
 AMAT = "".join(" ".join(map(str, row)) + "\n" for row in RANDOM.integers(0, 2, (2, 784)))
 
 
@@ -74,22 +66,12 @@ def cells(words) -> np.ndarray:
 
 WORDS = [np.concatenate([LETTERS.T, np.ones((1, 3), np.uint8)])[:, :length] for length in (3, 1)]
 GREY = RANDOM.uniform(0, 1, (784, 2))
+ODD = [cells([cells([cells([GREY])])]), np.array("text"), GREY.astype(complex), {"field": GREY}, np.zeros((0, 0))]
+ODD += [scipy.sparse.csc_matrix(GREY), cells([]), cells(["text", GREY])]
 mats = st.sampled_from(
     [mat(zipped, patterns_train=cells(WORDS), patterns_test=cells(WORDS[:1])) for zipped in (False, True)]
     + [mat(zipped, data=GREY, testdata=GREY[:, :1]) for zipped in (False, True)]
-    + [
-        mat(data=part, testdata=GREY, patterns_train=part, patterns_test=part)
-        for part in (
-            cells([cells([cells([GREY])])]),
-            np.array("text"),
-            GREY.astype(complex),
-            {"field": GREY},
-            scipy.sparse.csc_matrix(GREY),
-            np.zeros((0, 0)),
-            cells([]),
-            cells(["text", GREY]),
-        )
-    ]
+    + [mat(data=part, testdata=GREY, patterns_train=part, patterns_test=part) for part in ODD]
 )
 
 

@@ -33,7 +33,6 @@ from rbmbench.datasets import we8there
 
 GIANT = 2**31
 MOST_MB = 1024
-
 CODE = """
 import json, resource, sys
 from pathlib import Path

@@ -18,39 +18,19 @@ from rbmbench.reporting import speed
 from rbmbench.reporting.claims.verdict import Verdict, read_verdicts
 from rbmbench.reporting.page import html
 
-CURVE = pd.DataFrame(
-    {"trial": [0, 0, 1], "iteration": [0, 5, 0], "metric": ["log_likelihood", "b", "b"], "value": [0.5, np.nan, -2.0]}
-)
-
-
+COLUMNS = ["trial", "iteration", "metric", "value"]
+CURVE = pd.DataFrame([(0, 0, "log_likelihood", 0.5), (0, 5, "b", np.nan), (1, 0, "b", -2.0)], columns=COLUMNS)
 OTHER_KINDS = (pa.array([[1], [], None]), pa.array([b"\xff", b"", b"c"]), pa.array([True, False, None]))
-ARRAYS = [
-    [1, 2, 3],
-    [1, None, 3],
-    [0.5, np.inf, np.nan],
-    ["a", None, "c"],
-    ["a" * 5000] * 3,
-    [{"a": 1}] * 3,
-    [None] * 3,
-]
-columns = st.sampled_from(
-    [
-        *OTHER_KINDS,
-        *map(pa.array, ARRAYS),
-        pa.array(["a", "b", "a"]).dictionary_encode(),
-        pa.array([2**40] * 3, pa.timestamp("ns")),
-        pa.array([1, 2, 3], pa.uint64()),
-        pa.array(["a"] * 3, pa.large_string()),
-    ]
-)
+ARRAYS = [[1, 2, 3], [1, None, 3], [0.5, np.inf, np.nan], ["a", None, "c"], ["a" * 5000] * 3, [{"a": 1}] * 3]
+TYPED = ([2**40] * 3, pa.timestamp("ns")), ([1, 2, 3], pa.uint64()), (["a"] * 3, pa.large_string()), ([None] * 3, None)
+repeating = pa.array(["a", "b", "a"]).dictionary_encode()
+columns = st.sampled_from([*OTHER_KINDS, *map(pa.array, ARRAYS), *(pa.array(*typed) for typed in TYPED), repeating])
 names = st.sampled_from(("trial", "iteration", "metric", "value", "", "é", "trial"))
 tables = st.lists(st.tuples(names, columns), max_size=5).map(
     lambda parts: pa.table([part for _, part in parts], names=[name for name, _ in parts])
 )
 packings = st.sampled_from(("zstd", "snappy", "none", "gzip"))
 RIGHT = pa.Table.from_pandas(CURVE)
-
-
 RECORD = {"claim": "popcd_1.a", "paper": "popcd", "standing": "published", "where": "Fig", "text": "text"}
 RECORD |= {"what": "number", "published": 2.0}
 RECORD |= {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
@@ -76,9 +56,8 @@ def test_it_is_read_or_refused(folder, name):
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
 def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
     results.write_table(folder / "curve.parquet", table)
-    pd.testing.assert_frame_equal(
-        results.read_table(folder, "curve.parquet"), pd.read_parquet(folder / "curve.parquet")
-    )
+    expected = pd.read_parquet(folder / "curve.parquet")
+    pd.testing.assert_frame_equal(results.read_table(folder, "curve.parquet"), expected)
 
 
 @pytest.mark.parametrize("more", OTHER_KINDS)

@@ -121,9 +121,8 @@ def test_papers(drawn):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """Return the spec of a figure with its runs."""
-    return figure(
-        tmp_path_factory.mktemp("results"), {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}}
-    )
+    curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
+    return figure(tmp_path_factory.mktemp("results"), {"a": {"curves": curves}})
 
 
 def file_of_claims(key: str):

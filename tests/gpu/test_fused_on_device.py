@@ -14,7 +14,6 @@ from rbmbench.training import fused, trainer
 
 MISSING = backends.what_a_gpu_lacks()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
-
 CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
 ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
 # Visible and hidden units, batch: less than a block takes at once; more than lanes and rows; the whole set; parameters

@@ -26,7 +26,6 @@ from rbmbench.training import trainer
 
 MISSING = backends.what_a_gpu_lacks()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
-
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SHAPES = pytest.mark.parametrize("shape", [(1, 1, 1), (3, 1009, 1), (3, 131, 67), (2, 3, 1097), (2, 2, 9001)])
 OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}

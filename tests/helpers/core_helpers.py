@@ -19,13 +19,8 @@ def philox_words(counter, key):
     for round_number in range(10):
         if round_number:
             k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
-        low_product, high_product = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
-        x = [
-            (high_product >> 32) ^ x[1] ^ k[0],
-            high_product & MASK,
-            (low_product >> 32) ^ x[3] ^ k[1],
-            low_product & MASK,
-        ]
+        low, high = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(high >> 32) ^ x[1] ^ k[0], high & MASK, (low >> 32) ^ x[3] ^ k[1], low & MASK]
     return x
 
 

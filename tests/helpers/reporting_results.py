@@ -7,19 +7,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-DIFFERENCE = {
-    "id": "popcd_1.a",
-    "where": "Figure 1a",
-    "text": "pop-CD-1 ends above CD-1",
-    "published": "higher",
-    "kind": "final_difference",
-    "curve": "fig1.a.pop_cd_1",
-    "against": "fig1.a.cd_1",
-    "above": 0.0,
-}
+DIFFERENCE = {"id": "popcd_1.a", "where": "Figure 1a", "text": "pop-CD-1 ends above CD-1", "published": "higher"}
+DIFFERENCE |= {"kind": "final_difference", "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "above": 0.0}
+PRINTED = [("cd_1", 1e-4, 0.02), ("pop_cd_1", 3.7e-4, 8e-9)]
+PRINTED = [{"row": "r", "algorithm": name, "variance": variance, "bias": bias} for name, variance, bias in PRINTED]
+PRINTED = {"estimates": 50000, "entries": PRINTED}
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
-
-
+DATA = {"name": "toy", "title": "Toy & Bars", "rows": {"train": 13, "validation": 0, "test": 0}, "visible": 5}
+DATA |= {"source": "made by rule", "preprocessing": "none", "files": [], "stand_in_for": None}
+INITIAL = {"kind": "uniform", "width": 0.1}
+META = {"settings": {"batch": 7, "seed": 11, "precision": "float32", "initial": INITIAL}, "data": DATA, "threads": 1}
+META |= {"wall": {"training_seconds": 2.0, "evaluation_seconds": 1.0, "total_seconds": 3.5}, "backend": "numpy"}
+META |= {"hardware": {"cpu": "a processor", "cores": 2, "memory_gb": 4.0, "gpu": None}, "commit": "0123456789abcdef"}
+META |= {"versions": {"rbmbench": "0.1.0", "numpy": "2.0"}, "seed": 11, "peak_memory_mb": 123.0}
 NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics", "published", "without")
 ANNEALING = {"particles": 100, "temperatures": 50}
 
@@ -57,54 +57,22 @@ def make_run(folder: Path, values, *, iterations=None, meta=None, effective_part
     if not isinstance(effective_particles, dict):
         effective_particles = {"annealing_effective_sample_size": effective_particles} if effective_particles else {}
     annealed = {"log_partition_error": 0.25} | effective_particles if effective_particles else {}
-    more = [
-        curve.assign(metric=metric, value=np.broadcast_to(value, values.shape).ravel())
-        for metric, value in annealed.items()
-    ]
+    annealed = {metric: np.broadcast_to(value, values.shape).ravel() for metric, value in annealed.items()}
+    more = [curve.assign(metric=metric, value=value) for metric, value in annealed.items()]
     for metric, numbers_of_metric in (diagnostics or {}).items():
         tidy = curve.assign(metric=metric, value=np.asarray(numbers_of_metric, dtype=float).ravel())
         more.append(tidy[tidy["iteration"] > 0])
     folder.mkdir(parents=True)
     pd.concat([curve, partition, *more]).to_parquet(folder / "curve.parquet", index=False)
-    written = {
-        "run": folder.name,
-        "settings": {"batch": 7, "seed": 11, "precision": "float32", "initial": {"kind": "uniform", "width": 0.1}},
-        "data": {
-            "name": "toy",
-            "title": "Toy & Bars",
-            "rows": {"train": 13, "validation": 0, "test": 0},
-            "visible": 5,
-            "source": "made by rule",
-            "preprocessing": "none",
-            "files": [],
-            "stand_in_for": None,
-        },
-        "backend": "numpy",
-        "wall": {"training_seconds": 2.0, "evaluation_seconds": 1.0, "total_seconds": 3.5},
-        "iterations": iterations[-1],
-        "trials": len(values),
-        "threads": 1,
-        "hardware": {"cpu": "a processor", "cores": 2, "memory_gb": 4.0, "gpu": None},
-        "versions": {"rbmbench": "0.1.0", "numpy": "2.0"},
-        "commit": "0123456789abcdef",
-        "seed": 11,
-        "peak_memory_mb": 123.0,
-    }
-    (folder / "meta.json").write_text(json.dumps(written | (meta or {})))
+    written = {"run": folder.name, "iterations": iterations[-1], "trials": len(values)} | META | (meta or {})
+    (folder / "meta.json").write_text(json.dumps(written))
     return str(folder)
 
 
 def stand_in(run_of: str) -> dict:
     """Return the meta of a run on data that stand in for others."""
-    return {
-        "data": {
-            "name": "digits",
-            "title": f"Digits 8x8 (stand-in for {run_of})",
-            "rows": {"train": 13},
-            "visible": 5,
-            "stand_in_for": run_of,
-        }
-    }
+    title = f"Digits 8x8 (stand-in for {run_of})"
+    return {"data": DATA | {"name": "digits", "title": title, "stand_in_for": run_of}}
 
 
 def rising(final: float, trials: int = 5, evaluations: int = 41, start: float = -20.0) -> np.ndarray:
@@ -172,11 +140,7 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
 
 def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
     """Write measurements: one mapping {(ground truth, quantity): value} a model; return the folder."""
-    lines = [
-        (index, truth, quantity, float(value))
-        for index, model in enumerate(models)
-        for (truth, quantity), value in model.items()
-    ]
+    lines = [(index, *key, float(value)) for index, model in enumerate(models) for key, value in model.items()]
     folder.mkdir(parents=True)
     columns = ["trial", "ground_truth", "quantity", "value"]
     pd.DataFrame(lines, columns=columns).to_parquet(folder / "bias.parquet", index=False)
@@ -186,14 +150,9 @@ def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
 
 def numbers(variance: float, bias: float, width: float, truth: str = "exact") -> dict:
     """Return what is measured of one model: a debiased bias with an interval of ``width`` to either side."""
-    values = {
-        "variance": variance,
-        "variance_negative_phase": 3 * variance,
-        "bias": bias + 1e-6,
-        "bias_floor": 1e-6,
-        "bias_debiased": bias,
-    }
-    values |= {"bias_low": bias - width, "bias_high": bias + width, "seconds_per_estimate": 1e-4}
+    values = {"variance": variance, "variance_negative_phase": 3 * variance, "seconds_per_estimate": 1e-4}
+    values |= {"bias": bias + 1e-6, "bias_floor": 1e-6, "bias_debiased": bias}
+    values |= {"bias_low": bias - width, "bias_high": bias + width}
     return {(truth, quantity): value for quantity, value in values.items()}
 
 

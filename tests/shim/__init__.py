@@ -9,5 +9,4 @@ from shim.kernels import cuda_kernels
 from shim.runs import runs_on_cpu
 
 __all__ = ["NEEDS_COMPILER", "DeviceArray", "HostDevice", "cuda_kernels", "cuda_on_cpu", "runs_on_cpu"]
-
 NEEDS_COMPILER = pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))

@@ -18,17 +18,9 @@ from rbmbench.kernels.cupy import _device, _grids
 from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
-
 KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\([^)]*\) )?void (\w+)\((.*?)\)', re.DOTALL)
-TYPES = {
-    "word": np.uint32,
-    "wide": np.uint64,
-    "offset": np.int64,
-    "int": np.int32,
-    "double": np.float64,
-    "unsigned char": np.uint8,
-    "half": np.uint16,
-}
+TYPES = {"word": np.uint32, "wide": np.uint64, "offset": np.int64, "int": np.int32, "double": np.float64}
+TYPES |= {"unsigned char": np.uint8, "half": np.uint16}
 
 
 def missing_compiler() -> str | None:
@@ -105,10 +97,8 @@ class HostDevice:
         self.launches[name] = self.launches.get(name, 0) + 1
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name
-        kept = [
-            self._argument(*parameter, np.dtype(dtype), value)
-            for parameter, value in zip(parameters, arguments, strict=True)
-        ]
+        pairs = zip(parameters, arguments, strict=True)
+        kept = [self._argument(*parameter, np.dtype(dtype), value) for parameter, value in pairs]
         addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
         how = Launch(grid, *block, shared_bytes, self.reverse_threads)
         run = getattr(_library(dtype), f"shim_{name}")

@@ -4,22 +4,8 @@
 import numpy as np
 
 __all__ = ["DeviceArray"]
-
-METHODS = {
-    "all",
-    "any",
-    "argsort",
-    "astype",
-    "copy",
-    "max",
-    "mean",
-    "min",
-    "ravel",
-    "reshape",
-    "sum",
-    "swapaxes",
-    "var",
-}
+METHODS = {"all", "any", "argsort", "astype", "copy", "max", "mean", "min", "ravel", "reshape", "swapaxes"}
+METHODS |= {"sum", "var"}
 PROPERTIES = {"T", "dtype", "flags", "itemsize", "nbytes", "ndim", "shape", "size", "strides"}
 COPIES_IN = {"array", "asarray"}  # the functions that take `like`
 

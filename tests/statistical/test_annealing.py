@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annealed importance sampling against exact partition functions.
-
-Every comparison is of a statistic that is nearly normal by the number of particles; its error rate is stated.
-"""
+"""Annealed importance sampling against exact partition functions, by statistics that are nearly normal."""
 
 import numpy as np
 import pytest
@@ -94,10 +91,8 @@ def test_one_step_is_importance_sampling():
 def test_a_burn_in_brings_chains_to_the_law_of_the_model():
     # At 0.4 chains forget where they began within some steps, of which there are 40.
     rbm, particles, base = random_rbm(7, 3, scale=0.4, seed=3), 20_011, np.linspace(-0.5, 0.5, 7)
-    zeros = np.zeros((particles, 7))
-    wrong, found = (
-        reverse_ais_log_partition(rbm, zeros, temperatures=3, seed=6, burn_in=steps, base=base) for steps in (0, 40)
-    )
+    begun = rbm, np.zeros((particles, 7))
+    wrong, found = (reverse_ais_log_partition(*begun, 3, seed=6, burn_in=steps, base=base) for steps in (0, 40))
     z = [(one.log_partition - exact_log_partition(rbm)) / one.standard_error for one in (wrong, found)]
     assert abs(z[0]) > 10
     assert abs(z[1]) < norm.isf(ERROR_RATE / 2)
@@ -249,16 +244,14 @@ def test_the_base_rates_are_those_of_the_data():
         ({"temperatures": np.array([0.0, 0.5, 0.5, 1.0])}, "temperatures: must ascend from 0 to 1"),
         ({"temperatures": np.array([0.1, 1.0])}, "temperatures: must ascend from 0 to 1"),
         ({"temperatures": np.array([0.0, 0.9])}, "temperatures: must ascend from 0 to 1"),
-        ({"base": np.zeros(4)}, r"base: must be finite, of shape (5,), got shape (4,)"),
-        ({"base": np.full(5, np.inf)}, "base: must be finite, of shape (5,)"),
+        ({"base": np.zeros(4)}, r"base: must be finite, of shape \(5,\), got shape \(4,\)"),
+        ({"base": np.full(5, np.inf)}, r"base: must be finite, of shape \(5,\)"),
         ({"keys": [1, 2]}, "keys: must have one for each of the 3 models, got 2"),
     ],
 )
 def test_what_is_not_allowed_is_one_line(change, message):
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"\A{message}[^\n]*\Z"):
         ais_log_partition(random_rbm(5, 3, replicas=(3,)), **({"particles": 7, "temperatures": 5} | change))
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("shape", [(2, 7, 5), (3, 7, 4), (3, 1, 5), (7, 5), (5,)])

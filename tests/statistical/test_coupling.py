@@ -194,12 +194,9 @@ def hidden_step(table, p, q, coupling):
 
 def step_apart(table, coupling):
     """Return P(h_t = a, h'_t = b, v_t != v'_t) of pairs with hidden states h, g before the step, (h, g, a, b)."""
-    hidden = np.array(
-        [[hidden_step(table, p, q, coupling) for q in table.hidden_given_visible] for p in table.hidden_given_visible]
-    )
-    visible = [
-        [apart(p, q, table.visible, coupling) for q in table.visible_given_hidden] for p in table.visible_given_hidden
-    ]
+    laws, visible_laws = table.hidden_given_visible, table.visible_given_hidden
+    hidden = np.array([[hidden_step(table, p, q, coupling) for q in laws] for p in laws])
+    visible = [[apart(p, q, table.visible, coupling) for q in visible_laws] for p in visible_laws]
     return np.einsum("hgvw,vwab->hgab", visible, hidden)
 
 

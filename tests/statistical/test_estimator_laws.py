@@ -180,9 +180,8 @@ def test_persistent_chains_follow_their_law_over_calls():
     state = estimator.start(rbm.replicas, rows, 2**16, stream)
     law = np.bincount(table.numbers_of(rows), minlength=2**M) / 4
     for _ in range(4):
-        assert total_variation(table.numbers_of(state["visible"]), law) < total_variation_bound(
-            law, 2**16, ERROR_RATE / 5
-        )
+        bound = total_variation_bound(law, 2**16, ERROR_RATE / 5)
+        assert total_variation(table.numbers_of(state["visible"]), law) < bound
         state = estimator.estimate(rbm.replicas, batch, state, stream).state
         law = law @ table.gibbs @ table.gibbs
     assert total_variation(table.numbers_of(state["visible"]), law) < total_variation_bound(law, 2**16, ERROR_RATE / 5)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samplers leave the distributions invariant that they should, and one sweep has the enumerated law.
-
-Total variation is held against the bound of `core_helpers.total_variation_bound`, exceeded with the stated error rate.
-"""
+"""Samplers leave the distributions invariant that they should, and one sweep has the enumerated law."""
 
 import itertools
 
@@ -102,9 +99,8 @@ def test_tempered_neighbours_stay_independent(pair):
     rbm = two_mode_rbm(2, 2, coupling=4.0)
     tables, sets = tempered_tables(rbm, 5), 100_003
     visible = tempered_start(tables, sets, np.float32)
-    ParallelTemperingSampler(5).sweep(
-        rbm.astype(np.float32).replicas, visible, training_stream(1), np.empty((1, sets, 3, 2), np.float32)
-    )
+    samples = np.empty((1, sets, 3, 2), np.float32)
+    ParallelTemperingSampler(5).sweep(rbm.astype(np.float32).replicas, visible, training_stream(1), samples)
     cold, hot = (tables[k].numbers_of(visible[0, :, k]) for k in pair)
     law = np.outer(*(tables[k].joint.sum(axis=1) for k in pair)).ravel()
     assert holds(cold * 4 + hot, law)

@@ -232,10 +232,9 @@ M, N = 23, 16
 def path():
     """A path of models with 16 hidden units, not along inverse temperatures, and log Z of each."""
     ends = random_rbm(M, N, (2,), scale=0.4, seed=8)
-    parts = [between(*ends, share) for share in np.linspace(0, 1, 13)]
-    parts = [
-        between(independent_model(ends[0], ends[0].b), ends[0], share) for share in np.linspace(0, 1, 6)[1:-1]
-    ] + parts
+    first = independent_model(ends[0], ends[0].b)
+    parts = [between(first, ends[0], share) for share in np.linspace(0, 1, 6)[1:-1]]
+    parts += [between(*ends, share) for share in np.linspace(0, 1, 13)]
     models = RBM(*(np.stack(p) for p in zip(*(model.parameters for model in parts), strict=True)))
     models = from_independent(models)
     return models, exact_log_partition(models)

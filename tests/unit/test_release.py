@@ -47,9 +47,7 @@ def test_addresses_of_the_project_are_in_its_repository(project):
     repository = project["urls"]["Repository"]
     owner, name = repository.removeprefix("https://github.com/").split("/")
     assert project["urls"]["Documentation"] == f"https://{owner}.github.io/{name}/"
-    assert [
-        url for key, url in project["urls"].items() if key in ("Issues", "Changelog") and repository not in url
-    ] == []
+    assert all(repository in project["urls"][key] for key in ("Issues", "Changelog"))
 
 
 def test_links_of_the_description_hold_on_a_package_page(repository, project):
@@ -91,9 +89,7 @@ def test_only_what_passed_is_published(jobs):
     needs = {name: job.get("needs", []) for name, job in jobs.items() if name.startswith("release")}
     assert needs["release: publish"] == "attach"
     assert set(needs["release: attach"]) == {"ci", "check"}
-    allowed = {
-        name: job["permissions"] for name, job in jobs.items() if name.startswith("release") and "permissions" in job
-    }
+    allowed = {name: jobs[name]["permissions"] for name in needs if "permissions" in jobs[name]}
     assert allowed == {"release: attach": {"contents": "write"}, "release: publish": {"id-token": "write"}}
 
 
@@ -156,9 +152,8 @@ def test_the_container_copies_and_runs_what_is_there(repository):
 
 @pytest.mark.slow
 def test_sdist_and_wheel_are_complete(repository, tmp_path):
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=repository, capture_output=True, text=True, check=True
-    ).stdout.split()
+    run = {"check": True, "capture_output": True, "text": True}
+    tracked = subprocess.run(["git", "ls-files"], cwd=repository, **run).stdout.split()
     for name in tracked:
         copy = tmp_path / "checkout" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +162,6 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
         elif (repository / name).is_file():
             copy.write_bytes((repository / name).read_bytes())
     build = "import sys; from setuptools import build_meta; getattr(build_meta, f'build_{sys.argv[1]}')(sys.argv[2])"
-    run = {"check": True, "capture_output": True, "text": True}
     subprocess.run([sys.executable, "-c", build, "sdist", str(tmp_path)], cwd=tmp_path / "checkout", **run)
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as file:
         file.extractall(tmp_path / "sdist", filter="data")
@@ -185,10 +179,8 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
     code = "import rbmbench; print(rbmbench.__file__, rbmbench.__version__)"
     env = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
     told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, **run).stdout.split()
-    assert told == [
-        str(tmp_path / "site/rbmbench/__init__.py"),
-        tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"],
-    ]
+    version = tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"]
+    assert told == [str(tmp_path / "site/rbmbench/__init__.py"), version]
 
 
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}

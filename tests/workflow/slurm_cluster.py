@@ -24,7 +24,6 @@ PLACE = Path("/etc/slurm")
 FILES = ("slurm.conf", "gres.conf")
 PREFIX = "rbmbench-slurm-"
 LOCK = Path(tempfile.gettempdir(), "rbmbench-slurm.lock")
-
 SLURM_CONF = """
 ClusterName=rbmbench
 SlurmctldHost={host}(127.0.0.1)

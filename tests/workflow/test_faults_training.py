@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of a training process: it dies, is told to stop, is doubled, finds its checkpoint damaged.
-
-Each ends in one line, damages nothing, and the next run ends with the bytes of one that was never disturbed.
-"""
+"""Faults of a training process end in one line, and the next run has the bytes of one that was never disturbed."""
 
 import json
 import os
@@ -230,9 +227,7 @@ def test_a_checkpoint_of_other_settings_is_refused_and_kept(begun, whole, capsys
     before = begun.checkpoint.read_bytes()
     assert main(begun.arguments(seed=5)) == 2
     line = only_line(capsys.readouterr().err)
-    assert line.startswith(
-        f"rbmbench: error: {begun.checkpoint}: checkpoint must be of these settings, data and models, "
-    )
+    assert line.startswith(f"rbmbench: error: {begun.checkpoint}: checkpoint must be of these settings, data and ")
     assert line.endswith("; delete it to restart the run")
     assert begun.checkpoint.read_bytes() == before
     assert_ends_as(begun, whole)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other code runs again what it computes, and nothing else; own data that change are read again.
-
-The package is a copy that is edited. It runs without Numba, whose kernels would have to be compiled for the copy; the
-fingerprints are the same.
-"""
+"""Other code, a copy without compiled kernels, runs again what it computes alone; changed data are read again."""
 
 import copy
 import os

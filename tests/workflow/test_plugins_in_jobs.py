@@ -141,9 +141,7 @@ def test_a_plugin_that_cannot_be_used_is_named_with_the_file_that_names_it(exten
     found = extended.plan("--dry-run", *FILES, code=2)
     (line,) = [line for line in found.splitlines() if "error" in line]
     place = "rbmbench: error: config/tiny.yaml: plugins: plug-in plugins/longer.py: cannot be imported"
-    assert line.startswith(
-        f"{place} (ModuleNotFoundError: No module named 'not_there', in line 1 of longer.py); allowed:"
-    )
+    assert line.startswith(f"{place} (ModuleNotFoundError: No module named 'not_there', in line 1 of longer.py)")
 
 
 @pytest.mark.slow

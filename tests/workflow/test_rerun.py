@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A change runs again what depends on it, and nothing else.
-
-Everything is first marked as made, with Snakemake's own --touch, which records settings without computing anything.
-"""
+"""A change runs again what depends on it, and nothing else: Snakemake's --touch has marked everything as made."""
 
 import fcntl
 import shutil

@@ -39,7 +39,6 @@ BLOCKS = ("figures", "CONFIGFILE=config/tiny.yaml", "TARGETS=tiny_fig1", "CORES=
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
 WAYS = [(target, number) for target in ("worker", "make") for number in (signal.SIGTERM, signal.SIGKILL)]
 WAYS += [(target, number) for target in ("Snakemake", "group") for number in SIGNALS]
-
 pytestmark = pytest.mark.slow
 
 

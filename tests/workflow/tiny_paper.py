@@ -9,10 +9,11 @@ from workspaces import Workspace
 
 TINY = {"scale": "tiny", "papers": ["tiny"]}
 FILES = ("--configfile", "config/tiny.yaml")
-PAPER = {
-    "key": "tiny",
-    "title": "A tiny paper",
-    "citation": "nobody",
+TRAINED = {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}
+CURVES = {"kind": "learning_curves", "title": "Curves", "algorithms": ["cd_1", "pop_cd_1"], "panels": {"a": TRAINED}}
+BIAS = {"kind": "bias_variance", "title": "Bias", "trained_with": "cd_1", "estimators": ["cd_1"], "models": 1}
+BIAS |= {"estimates": 40, "ground_truth": {"chains": 5, "burn_in": 10, "samples": 50}, "rows": {"bars_5": {**TRAINED}}}
+PAPER = {"key": "tiny", "title": "A tiny paper", "citation": "nobody"} | {
     "defaults": {"trials": 2, "seed": 11, "evaluate_every": 5},
     "data": {"bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8}},
     "algorithms": {
@@ -20,26 +21,8 @@ PAPER = {
         "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
         "staged": {"label": "CD, then pop-CD", "schedule": [{"estimator": "cd", "until": 7}, {"estimator": "pop_cd"}]},
     },
-    "figures": {
-        "fig1": {
-            "kind": "learning_curves",
-            "title": "Curves",
-            "algorithms": ["cd_1", "pop_cd_1"],
-            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
-        }
-    },
-    "tables": {
-        "table1": {
-            "kind": "bias_variance",
-            "title": "Bias",
-            "trained_with": "cd_1",
-            "estimators": ["cd_1"],
-            "models": 1,
-            "estimates": 40,
-            "ground_truth": {"chains": 5, "burn_in": 10, "samples": 50},
-            "rows": {"bars_5": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
-        }
-    },
+    "figures": {"fig1": CURVES},
+    "tables": {"table1": BIAS},
 }
 CLAIM = {"id": "tiny_1", "where": "Figure 1", "text": "pop-CD-1 ends above CD-1", "kind": "final_difference"}
 CLAIM |= {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "above": 0.0}

@@ -9,6 +9,8 @@ import pytest
 from rbmbench.base.machine import usable_cores, usable_memory
 
 MEGABYTE = 2**20
+SMALL = {"cpu.max": "50000 100000\n", "memory.max": f"{300 * MEGABYTE}\n"}
+NO_QUOTA = {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}
 # What /proc/self/cgroup holds, files below /sys/fs/cgroup, and the processors and MB that they leave (None: all).
 LAYOUTS = {
     "no control groups": ("", {}, None, None),
@@ -23,12 +25,7 @@ LAYOUTS = {
         None,
         700,
     ),
-    "version 2, a container, which sees its own group as the topmost": (
-        "0::/\n",
-        {"cpu.max": "50000 100000\n", "memory.max": f"{300 * MEGABYTE}\n"},
-        1,
-        300,
-    ),
+    "version 2, a container, which sees its own group as the topmost": ("0::/\n", SMALL, 1, 300),
     "version 2, no limits": ("0::/user.slice\n", {"user.slice/cpu.max": "max 100000", "memory.max": "max"}, None, None),
     "version 1": (
         "5:memory:/job/step\n4:cpu,cpuacct:/job\n1:name=systemd:/x\n",
@@ -37,19 +34,14 @@ LAYOUTS = {
             "memory/job/memory.limit_in_bytes": f"{500 * MEGABYTE}\n",
             "cpu/job/cpu.cfs_quota_us": "70000\n",
             "cpu/job/cpu.cfs_period_us": "100000\n",
-            "cpu/cpu.cfs_quota_us": "-1\n",
-            "cpu/cpu.cfs_period_us": "100000\n",
+            **NO_QUOTA,
         },
         1,
         500,
     ),
     "version 1, a container, where the path is that of the host": (
         "5:memory:/docker/0a1b\n4:cpu,cpuacct:/docker/0a1b\n",
-        {
-            "memory/memory.limit_in_bytes": f"{400 * MEGABYTE}",
-            "cpu/cpu.cfs_quota_us": "-1",
-            "cpu/cpu.cfs_period_us": "1",
-        },
+        {"memory/memory.limit_in_bytes": f"{400 * MEGABYTE}"} | NO_QUOTA,
         None,
         400,
     ),

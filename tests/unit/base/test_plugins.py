@@ -84,11 +84,8 @@ def test_parts_of_a_folder_are_found_by_name(folder):
     assert estimators.REGISTRY.summary("mine") == "CD-k, by another name."
     assert estimators.REGISTRY.origin("mine") == str(folder / "mine.py")
     assert estimators.REGISTRY.origin("cd") == "rbmbench"
-    rows = datasets.load("checks").train
-    mine, cd = (
-        rbmbench.train(rows, hidden=3, batch=5, estimator=name, iterations=7, backend="numpy").rbm.W
-        for name in ("mine", "cd")
-    )
+    rows, options = datasets.load("checks").train, {"hidden": 3, "batch": 5, "iterations": 7, "backend": "numpy"}
+    mine, cd = (rbmbench.train(rows, estimator=name, **options).rbm.W for name in ("mine", "cd"))
     assert np.array_equal(mine, cd)
 
 
@@ -233,12 +230,8 @@ def test_entry_points_are_found_without_importing_them(installed):
     assert estimators.REGISTRY.origin("apple") == "entry point apple of orchard_a 7.1"
     estimators.create("apple", k=2)
     (found,) = plugins.used()
-    assert {**found, "sha256": len(found["sha256"])} == {
-        "name": "apple",
-        "package": "orchard_a",
-        "version": "7.1",
-        "sha256": 64,
-    }
+    assert len(found.pop("sha256")) == 64
+    assert found == {"name": "apple", "package": "orchard_a", "version": "7.1"}
     line = r"^plug-in entry point pear of orchard_b 7.1: cannot be imported .*'not_there'.*; allowed: a module"
     with pytest.raises(SettingsError, match=line):
         estimators.create("pear")

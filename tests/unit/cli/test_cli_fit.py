@@ -44,10 +44,8 @@ def test_a_file_becomes_models_pictures_and_a_page(own, tmp_path, capsys):
     options = "--estimator", "pop_cd", "--k", 2, "--rate", 0.5, "--batch", 3, "--seed", 13, "--update", "weight_decay"
     assert fit(own, tmp_path / "run", *options, "--trials", 2, "--shape", "2x3") == 0
     assert {path.name for path in (tmp_path / "run").iterdir()} == MADE
-    expected = rbmbench.train(
-        DATA, hidden=5, batch=3, iterations=11, estimator="pop_cd", options={"k": 2}, rate=0.5, seed=13, trials=2,
-        update="weight_decay",
-    )  # fmt: skip
+    more = {"options": {"k": 2}, "rate": 0.5, "seed": 13, "trials": 2, "update": "weight_decay"}
+    expected = rbmbench.train(DATA, hidden=5, batch=3, iterations=11, estimator="pop_cd", **more)
     loaded = rbmbench.load_run(tmp_path / "run")
     np.testing.assert_array_equal(loaded.rbm.W, expected.rbm.W)
     assert all(matplotlib.image.imread(tmp_path / "run" / name).std() > 0 for name in MADE if name.endswith("png"))

@@ -22,9 +22,8 @@ def train(data, out, *arguments) -> int:
 def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
     options = "--batch", 3, "--estimator", "pcd", "--k", 2, "--rate", 0.5, "--trials", 2, "--seed", 13
     assert train(file, tmp_path / "run", *PLAIN, *options) == 0
-    expected = rbmbench.train(
-        DATA, hidden=5, batch=3, iterations=11, estimator="pcd", options={"k": 2}, rate=0.5, trials=2, seed=13
-    )
+    options = {"estimator": "pcd", "options": {"k": 2}, "rate": 0.5, "trials": 2, "seed": 13}
+    expected = rbmbench.train(DATA, hidden=5, batch=3, iterations=11, **options)
     np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected.rbm.W)
     meta = results.read_meta(tmp_path / "run")
     assert meta["run"] == "run"

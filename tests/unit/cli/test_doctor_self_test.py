@@ -11,7 +11,6 @@ from rbmbench.cli.doctor import FAILED, OK, examined, self_test
 from rbmbench.kernels import numpy as numpy_kernels
 
 numba_kernels = pytest.importorskip("rbmbench.kernels.numba")
-
 LIKELIHOOD, PARAMETERS = "log-likelihood against the sum over all states, nats", "trained parameters"
 
 
@@ -41,9 +40,8 @@ def longer(kernel):
 
 def later(kernel):
     """Samples of other uniforms: right in law."""
-    return lambda activation, bias, draw, *scale: kernel(
-        activation, bias, draw._replace(number=draw.number + np.uint64(1000)), *scale
-    )
+    number = np.uint64(1000)
+    return lambda a, bias, draw, *scale: kernel(a, bias, draw._replace(number=draw.number + number), *scale)
 
 
 def broken(kernel):

@@ -57,9 +57,8 @@ def test_baseline_and_likelihoods_are_those_of_the_rows(hour, capsys):
     of_file = rbmbench.datasets.load(result.meta["data"]["name"], **result.meta["settings"]["data"]["options"])
     assert sorted(map(tuple, np.concatenate([of_file.train, of_file.validation]))) == sorted(map(tuple, answers))
     rates = (of_file.train.sum(axis=0) + 1) / (len(of_file.train) + 2)
-    expected = [
-        np.log(np.where(rows == 1, rates, 1 - rates)).sum(axis=1).mean() for rows in (of_file.train, of_file.validation)
-    ]
+    parts = of_file.train, of_file.validation
+    expected = [np.log(np.where(rows == 1, rates, 1 - rates)).sum(axis=1).mean() for rows in parts]
     words = "independent units</th><td>training rows {:.4g}, held-out rows {:.4g} nats per row".format(*expected)
     assert words in (hour / "run" / "index.html").read_text()
     table = Enumerated.of(result.rbm[1])

@@ -113,11 +113,8 @@ def test_a_failed_job_shows_rule_log_and_its_end(capsys, tmp_path):
     os.utime(log, (START + 5, START + 5))
     records = [begun(2, 0.0), exited("returned non-zero exit status 2"), failed(2, str(log))]
     lines = told(capsys, records, lines_of())
-    assert lines[:3] == [
-        "failed: CD-1 (rule train_run, returned non-zero exit status 2)",
-        f"  log: {log}",
-        "    line 88",
-    ]
+    first = "failed: CD-1 (rule train_run, returned non-zero exit status 2)"
+    assert lines[:3] == [first, f"  log: {log}", "    line 88"]
     assert lines[-1] == "    line 99"
     assert len(lines) == 14
 
@@ -185,9 +182,8 @@ def test_first_line_and_that_of_an_interrupted_workflow(capsys, monkeypatch, tmp
     assert lines.first(START) == "3 jobs to run, about 2 min"
     lines.start(1, START)
     lines.finish(1, START + 1)
-    assert lines.stopped([f"{tmp_path}/.snakemake/log/x.log"]) == (
-        "1 of 3 jobs done; the same command goes on; all messages: .snakemake/log/x.log"
-    )
+    words = "1 of 3 jobs done; the same command goes on; all messages: .snakemake/log/x.log"
+    assert lines.stopped([f"{tmp_path}/.snakemake/log/x.log"]) == words
 
 
 def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
@@ -199,9 +195,8 @@ def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
         return format(titles, next(name for name in planned.of_kind(kind) if name.startswith(start)))
 
     assert of("train", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
-    assert of("evaluate", "letters-100h-pop_cd_1-0.1-ais") == (
-        "popcd Figure 3: annealing of pop-CD-1, digits, 100 hidden, rate 0.1"
-    )
+    annealing = "popcd Figure 3: annealing of pop-CD-1, digits, 100 hidden, rate 0.1"
+    assert of("evaluate", "letters-100h-pop_cd_1-0.1-ais") == annealing
     assert of("ground_truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
     assert of("estimate", "bars_and_stripes-16h-cd_10") == "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
     assert of("couple", "50v") == "ucd Figure 5: general coupling of chains, 50x10"

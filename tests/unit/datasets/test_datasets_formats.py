@@ -32,10 +32,8 @@ def idx(images):
 
 def letters_text(rows, ending="\t\n"):
     """Return rows as the bytes of a letter.data file."""
-    lines = (
-        "\t".join(map(str, [number, "q", -1, 3, 1, number % 10, *row])) + ending for number, row in enumerate(rows, 1)
-    )
-    return "".join(lines).encode()
+    words = ([number, "q", -1, 3, 1, number % 10, *row] for number, row in enumerate(rows, 1))
+    return "".join("\t".join(map(str, line)) + ending for line in words).encode()
 
 
 def letters_mat(rows, lengths=(3, 2, 6)):
@@ -140,10 +138,8 @@ def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
     from_mat = datasets.load("letters", **places)
     (letters_folder / "ocr_taskar.mat").unlink()
     from_text = datasets.load("letters", **places)
-    assert [data.provenance["files"][0]["name"] for data in (from_mat, from_text)] == [
-        "ocr_taskar.mat",
-        "letter.data.gz",
-    ]
+    names = [data.provenance["files"][0]["name"] for data in (from_mat, from_text)]
+    assert names == ["ocr_taskar.mat", "letter.data.gz"]
     assert np.array_equal(from_mat.train, from_text.train)
     assert np.array_equal(from_mat.train, in_order(rows))
     assert from_mat.provenance["content_sha256"] == from_text.provenance["content_sha256"]
@@ -171,9 +167,7 @@ def image_mirror(folder, monkeypatch, data_set, train, test):
 
 def grey_images(train=7, test=2):
     """Return training and test images of random grey values; the first pixels are 127 and 128."""
-    images = [
-        np.random.default_rng(r).integers(0, 256, (rows, 28, 28), np.uint8) for r, rows in ((3, train), (4, test))
-    ]
+    images = [np.random.default_rng(rows).integers(0, 256, (rows, 28, 28), np.uint8) for rows in (train, test)]
     images[0][0, 0, :2] = 127, 128
     return images
 

@@ -59,9 +59,8 @@ def text(value):
 
 NIL, PAIR, SYMBOL = integers(254), integers(0x402), integers(1)
 SLOT = PAIR + SYMBOL + text("i") + integers(13, 3, 5, 6, 7)
-NAMED = (
-    integers(0x213, 1) + integers(14, 1) + struct.pack(">d", 2.5) + PAIR + integers(0x1FF) + integers(16, 1) + text("x")
-)
+NAMED = integers(0x213, 1) + integers(14, 1) + struct.pack(">d", 2.5) + PAIR
+NAMED += integers(0x1FF) + integers(16, 1) + text("x")
 
 
 def r_file(body):

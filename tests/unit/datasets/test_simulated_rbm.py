@@ -62,10 +62,7 @@ def test_samples_by_hand(m, n):
 
 
 def test_more_units_than_can_be_listed_are_refused():
-    with pytest.raises(
-        SettingsError,
-        match=r"^exact samples: must have at most 25 units in the smaller layer, got 26 visible and 29 hidden units",
-    ):
+    with pytest.raises(SettingsError, match=r"^exact samples: must have at most 25 units .*, got 26 visible and 29"):
         exact_samples(random_rbm(26, 29, (1,)), 1, training_stream(1))
 
 
@@ -117,10 +114,8 @@ def test_it_depends_on_its_options_only():
     ],
 )
 def test_options_that_are_not_allowed_are_one_line(options, words):
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"\Adata set 'simulated_rbm': {words}[^\n]*\Z"):
         datasets.load("simulated_rbm", **options)
-    assert str(caught.value).startswith(f"data set 'simulated_rbm': {words}")
-    assert "\n" not in str(caught.value)
 
 
 def made(**arrays):
@@ -166,6 +161,5 @@ def test_changed_further_arrays_are_noticed(tmp_path):
     ],
 )
 def test_further_arrays_that_cannot_be_kept(arrays, words):
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=f"^{words}"):
         made(**arrays)
-    assert str(caught.value).startswith(words)

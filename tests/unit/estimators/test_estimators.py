@@ -131,9 +131,8 @@ def test_a_batch_of_one_row_is_cd(name, k, dtype, rbm, batch):
         expected = cd.estimate(rbm, one, {}, training_stream(R, seed=row))
         assert found.negative.visible.tobytes() == expected.negative.visible.tobytes()
         assert found.negative.weights.tolist() == [[1.0]] * R
-        np.testing.assert_allclose(
-            ours.gradient(found).flat(), cd.gradient(expected).flat(), atol=4 * np.finfo(dtype).eps
-        )
+        gradients = ours.gradient(found).flat(), cd.gradient(expected).flat()
+        np.testing.assert_allclose(*gradients, atol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -256,9 +255,8 @@ def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
 @pytest.mark.parametrize("name", [*CHAINS_FROM_THE_BATCH, "pcd"])
 @pytest.mark.parametrize("k", [0, -1, 1.5, 1.0, True, "1", None])
 def test_steps_must_be_a_positive_integer(name, k):
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"^option 'k': must be an integer >= 1, got {k!r}\Z"):
         estimators.create(name, k=k)
-    assert str(caught.value) == f"option 'k': must be an integer >= 1, got {k!r}"
 
 
 @pytest.mark.parametrize(
@@ -270,18 +268,12 @@ def test_steps_must_be_a_positive_integer(name, k):
         ("parallel_tempering", {"temperatures": True}, "option 'temperatures': must be an integer >= 2, got True"),
         ("parallel_tempering", {"temperatures": 4.0}, "option 'temperatures': must be an integer >= 2, got 4.0"),
         ("cd", {"kk": 1}, "estimator 'cd': unknown option 'kk'; nearest: 'k'; allowed: chains, k, variance"),
-        (
-            "pop_cd_mixture",
-            {"tua": 1},
-            "estimator 'pop_cd_mixture': unknown option 'tua'; nearest: 'tau'; allowed: k, tau",
-        ),
         ("exact", {"k": 1}, "estimator 'exact': unknown option 'k'; allowed: none"),
     ],
 )
 def test_options_that_are_not_allowed_are_one_line(name, options, line):
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=rf"^{line}\Z"):
         estimators.create(name, **options)
-    assert str(caught.value) == line
 
 
 def test_batches_that_do_not_fit_an_estimator_are_one_line(rbm, batch):

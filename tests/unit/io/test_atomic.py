@@ -104,10 +104,9 @@ def special(tmp_path, request, monkeypatch):
 
 
 def test_what_is_no_regular_file_is_not_replaced(special):
-    refused = pytest.raises(ResultsError, match=r"special: cannot be written \(is no regular file; ")
-    with refused as caught, replaced(special) as temporary:
+    refused = pytest.raises(ResultsError, match=r"\A.*special: cannot be written \(is no regular file; .*\Z")
+    with refused, replaced(special) as temporary:
         temporary.write_text("x")
-    assert "\n" not in str(caught.value)
     assert os.listdir(special.parent) == ["special"]
 
 

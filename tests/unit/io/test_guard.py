@@ -69,9 +69,8 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name, special):
     if special == "pipe":
         os.mkfifo(target)
     (tmp_path / name).symlink_to(target)
-    with pytest.raises(RbmbenchError, match=rf"{name}: .*is (no|not a) regular file") as caught:
+    with pytest.raises(RbmbenchError, match=rf"\A.*{name}: .*is (no|not a) regular file.*\Z"):
         READERS[name](tmp_path / name)
-    assert "\n" not in str(caught.value)
     assert not stat.S_ISREG(os.stat(target).st_mode)
 
 

@@ -26,10 +26,8 @@ SNAPSHOTS |= {f"snapshot_{name}": np.stack([MODEL[name], 2 * MODEL[name]]) for n
 LENGTH = 23
 WORDS = np.resize(["log_likelihood", "log_partition", "b"], LENGTH)
 COLUMN = {int: np.arange(LENGTH), float: RNG.normal(size=LENGTH), str: WORDS}
-TABLES = {
-    file: pd.DataFrame({name: COLUMN[kind] for name, kind in columns.items()})
-    for file, columns in results.COLUMNS.items()
-}
+KINDS = results.COLUMNS.items()
+TABLES = {file: pd.DataFrame({name: COLUMN[kind] for name, kind in columns.items()}) for file, columns in KINDS}
 ARRAYS = {
     "model.npz": MODEL | SNAPSHOTS,
     "ground_truth.npz": {"mean": RNG.normal(size=(TRIALS, 47)), "blocks": RNG.normal(size=(2, TRIALS, 47))},
@@ -53,10 +51,8 @@ def same_arrays(one: dict, other: dict) -> bool:
 
 
 def same_data(one: datasets.Dataset, other: datasets.Dataset) -> bool:
-    parts = ("train", "validation", "test")
-    return one.provenance == other.provenance and all(
-        np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
-    )
+    pairs = (one.train, other.train), (one.validation, other.validation), (one.test, other.test)
+    return one.provenance == other.provenance and all(np.array_equal(*pair) for pair in pairs)
 
 
 def written(folder: Path, kind: str, name: str) -> File:

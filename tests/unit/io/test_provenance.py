@@ -60,11 +60,7 @@ def checkout(tmp_path) -> Path:
 
 @pytest.mark.parametrize(
     ("files", "suffix"),
-    [
-        (["src/rbmbench/estimators/mine.py"], "+changes"),
-        (["src/rbmbench/io/__init__.py"], "+changes"),
-        (["README", "notes"], ""),
-    ],
+    [(["src/rbmbench/a/new.py"], "+changes"), (["src/rbmbench/io/__init__.py"], "+changes"), (["README", "notes"], "")],
     ids=["new", "edited", "beside the package"],
 )
 def test_new_and_edited_files_of_the_package_are_changes(checkout, files, suffix):
@@ -95,10 +91,7 @@ def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
 
 @pytest.mark.parametrize(
     ("script", "expected"),
-    [
-        ("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"),
-        ("echo 'No devices were found'; exit 6", None),
-    ],
+    [("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"), ("echo None; exit 6", None)],
 )
 def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
     program = tmp_path / "nvidia-smi"

@@ -89,9 +89,8 @@ def test_kernels_inherit_no_options_from_their_callers():
 
     import rbmbench.kernels.numba as package
 
-    modules = [
-        importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)
-    ]
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
     kernels = {
         f"{m.__name__}.{name}": part for m in modules for name, part in vars(m).items() if isinstance(part, Dispatcher)
     }

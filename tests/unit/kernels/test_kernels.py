@@ -179,9 +179,8 @@ def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(kernels,
         np.testing.assert_array_equal(state[clear], (u % 1 < 0.5)[clear])
     # An open unit's activation is kept to 2e-5 in float32.
     expected = (scored * x - softplus(x)).sum(axis=-1)
-    np.testing.assert_allclose(
-        log_probability, expected, rtol=0, atol=(3e-5 if dtype == np.float32 else 1e-12) * shape[2]
-    )
+    tolerance = (3e-5 if dtype == np.float32 else 1e-12) * shape[2]
+    np.testing.assert_allclose(log_probability, expected, rtol=0, atol=tolerance)
 
 
 def with_score(a, bias, draw):
@@ -362,16 +361,8 @@ def log_weights_by_hand(W, b, c):
 
 
 # One, two, odd and even numbers of hidden units; so many factors that products are cut in groups; factors too large.
-ENUMERATED = [
-    (1, 1, 1.0),
-    (7, 1, 1.0),
-    (3, 2, 1.0),
-    (5, 7, 1.0),
-    (131, 6, 1.0),
-    (211, 8, 20.0),
-    (13, 5, 400.0),
-    (3, 11, 900.0),
-]
+ENUMERATED = [*((*shape, 1.0) for shape in ((1, 1), (7, 1), (3, 2), (5, 7), (131, 6)))]
+ENUMERATED += [(211, 8, 20.0), (13, 5, 400.0), (3, 11, 900.0)]
 
 
 @BACKENDS
@@ -388,15 +379,10 @@ def test_hidden_log_weights(kernels, m, n, scale):
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("which", ["weights", "visible bias"])
 def test_hidden_log_weights_of_huge_parameters_of_one_sign(kernels, sign, which):
-    W, b = (
-        (np.full((5, 4), sign * 690.0), np.zeros(5))
-        if which == "weights"
-        else (np.ones((5, 4)), np.full(5, sign * 690.0))
-    )
-    c = np.linspace(-1, 1, 4)
-    np.testing.assert_allclose(
-        kernels.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12
-    )
+    W, b, c = np.ones((5, 4)), np.zeros(5), np.linspace(-1, 1, 4)
+    {"weights": W, "visible bias": b}[which][...] = sign * 690.0
+    found = kernels.hidden_log_weights(W, b, c)
+    np.testing.assert_allclose(found, log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12)
 
 
 @BACKENDS

@@ -193,12 +193,8 @@ def test_rejection_sampling_ends():
     where = every.select(np.flatnonzero(enters & (toss_rows(start, every, np.full((rows, 1), 0.5))[:, 0] == 0)))
     ends = len(where.row_id)
     assert ends > 3
-    a, other, met = (
-        np.zeros((ends, 1)),
-        np.full((ends, 1), np.log((0.5 + short) / (0.5 - short))),
-        np.ones(ends, np.uint8),
-    )
-    rejections = np.full(ends, -1)
+    a, other = np.zeros((ends, 1)), np.full((ends, 1), np.log((0.5 + short) / (0.5 - short)))
+    met, rejections = np.ones(ends, np.uint8), np.full(ends, -1)
     kernels_for(a).couple_visible(a, other, np.zeros((1, 1)), where, start, False, met, rejections)
     assert not met.any()
     assert rejections.max() == ATTEMPTS - 1

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from core_helpers import repeated, two_mode_rbm
+from core_helpers import random_rbm, repeated, two_mode_rbm
 
 from rbmbench import RBM
 from rbmbench.base.streams import Stream
@@ -18,12 +18,8 @@ SIZES = {"narrow": (13, 11), "wide": (7, 131), "tall": (137, 5)}
 
 
 def model(m: int, n: int, dtype=np.float32) -> RBM:
-    rng = np.random.default_rng(7)
-    parts = (
-        rng.normal(0, spread, (REPLICAS, *shape))
-        for spread, shape in ((4 / np.sqrt(m * n), (m, n)), (1, (m,)), (1, (n,)))
-    )
-    return RBM(*(part.astype(dtype) for part in parts))
+    W, b, c = random_rbm(m, n, (REPLICAS,), seed=7).parameters
+    return RBM(*(part.astype(dtype) for part in (4 / np.sqrt(m * n) * W, b, c)))
 
 
 class Passed(Terms):

@@ -185,15 +185,14 @@ def test_rows_other_than_0_and_1_are_not_packed(fault, column):
         host_kernels.packed_rows(rows)
 
 
+LARGE = (499, 503, 784), (784, 499, 503)
+
+
 @NEEDS_NUMBA
 @DTYPES
 @pytest.mark.parametrize(
     "shape",
-    [
-        (97, 784, 101),
-        (211, 784, 17),
-        *(pytest.param(s, marks=pytest.mark.slow) for s in [(499, 503, 784), (784, 499, 503)]),
-    ],
+    [(97, 784, 101), (211, 784, 17), *(pytest.param(shape, marks=pytest.mark.slow) for shape in LARGE)],
 )
 def test_errors_are_within_four_times_those_of_the_library(dtype, shape):
     states, matrix = states_and_matrix(shape, dtype, replicas=1)

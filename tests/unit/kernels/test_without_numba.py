@@ -97,13 +97,8 @@ def test_evaluation_gives_the_same(both, name):
     np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-8, atol=1e-10)
 
 
-PART_OF_THE_SUITE = [
-    "model/test_gibbs",
-    "model/test_rbm",
-    "estimators/test_estimators",
-    "likelihood/test_likelihood",
-    "base/test_streams",
-]
+PART_OF_THE_SUITE = ["model/test_gibbs", "model/test_rbm", "estimators/test_estimators", "base/test_streams"]
+PART_OF_THE_SUITE += ["likelihood/test_likelihood"]
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ ROWS = {
         "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6), numbers(1e-3, 1e-4, 1e-6)],
     }
 }
+MADE = {"iterations": 4000, "estimate.estimates": 2000}
+OF_PAPER = {"iterations": 10000, "estimate.estimates": 50000}
 
 
 def wide_of(spec) -> pd.DataFrame:
@@ -45,11 +47,8 @@ def certainty_layout(spec) -> pd.DataFrame:
 
 @pytest.fixture
 def spec(tmp_path):
-    made, published = (
-        {"iterations": 4000, "estimate.estimates": 2000},
-        {"iterations": 10000, "estimate.estimates": 50000},
-    )
-    values = table(tmp_path, ROWS, published=PUBLISHED) | {"differences": differences(made, published, "toy_3")}
+    changes = differences(MADE, OF_PAPER, "toy_3")
+    values = table(tmp_path, ROWS, published=PUBLISHED) | {"differences": changes}
     return parse(BiasVarianceSpec, values, "test")
 
 
@@ -82,11 +81,8 @@ def test_paper_layout_prefers_the_exact_ground_truth(spec):
     layout = paper_layout(spec)
     assert len(layout) == 1
     line = layout.iloc[0]
-    assert line["", "problem"] == "Toy & Bars"
-    assert (line["", "k"], line["", "n"]) == ("1", "3")
-    assert line["CD-k", "variance"] == "0.000200"
-    assert line["CD-k", "bias"] == "0.0300"
-    assert line["CD-k", "bias, published"] == "0.0243"
+    assert [line["", name] for name in ("problem", "k", "n")] == ["Toy & Bars", "1", "3"]
+    assert [line["CD-k", name] for name in ("variance", "bias", "bias, published")] == ["0.000200", "0.0300", "0.0243"]
     assert line["pop-CD-k", "variance, published"] == "0.000527"
 
 
@@ -113,9 +109,8 @@ def test_spread_is_left_out_for_single_models(tmp_path):
 def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     values = table(tmp_path, ROWS, published=PUBLISHED, meta=stand_in("letters"))
     values["rows"][0] |= {"ground_truth": {"samples": 500}}
-    made = {"iterations": 4000, "estimate.estimates": 2000, "ground_truth.samples": 500}
-    published = {"iterations": 10000, "estimate.estimates": 50000, "ground_truth.samples": 200000}
-    values["differences"] = differences(made, published, "toy_3")
+    samples = "ground_truth.samples"
+    values["differences"] = differences(MADE | {samples: 500}, OF_PAPER | {samples: 200000}, "toy_3")
     spec = parse(BiasVarianceSpec, values, "test")
     notes = spec.table(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [

@@ -104,8 +104,6 @@ OWN = Series(key="own", label="Own", x=(0.0, 1.0, 2.0), mean=(3.0, None, 5.0))
 SHARES = OWN.model_copy(update={"mean": (0.0, 0.5, 1.0)})
 CURVES = (OWN, Series(key="empty", label="Empty", x=(), mean=()))
 AXES = {"x": Axis(title="x", ticks=("p", "q", "r")), "y": Axis(title="y")}
-
-
 SHOWN = (
     {"series": CURVES},
     {"series": (OWN,), "drawn_as": "points"},

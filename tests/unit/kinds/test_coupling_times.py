@@ -95,9 +95,8 @@ def test_wrong_settings_are_one_line(capsys):
 
 def chains(folder, times) -> str:
     """Write stopping times as the subcommand does; return the folder."""
-    results.write_table(
-        folder / "stopping_times.parquet", pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
-    )
+    table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
+    results.write_table(folder / "stopping_times.parquet", table)
     write_json(folder / "meta.json", {"settings": {}})
     return str(folder)
 

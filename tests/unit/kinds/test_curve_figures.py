@@ -75,12 +75,9 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     result = drawn(tmp_path, {"a": panel})
     found = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
     assert found.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
-    for part in (
-        "stands in for MNIST",
-        "4 000 of 50 000 iterations",
-        "left out: CD-1 trial 2 (not finite at iteration 400)",
-    ):
-        assert part in found
+    lost = "left out: CD-1 trial 2 (not finite at iteration 400)"
+    for words in ("stands in for MNIST", "4 000 of 50 000 iterations", lost):
+        assert words in found
     assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
 
 
@@ -105,11 +102,8 @@ def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
     values[2, 4] = np.inf
     titled = stand_in("mnist")
     titled["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
-    panel = {
-        "curves": {"cd_1": values},
-        "meta": titled,
-        "without": ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10", "UCD"],
-    }
+    without = ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10", "UCD"]
+    panel = {"curves": {"cd_1": values}, "meta": titled, "without": without}
     result = drawn(tmp_path, dict(zip("abc"[:side_by_side], 3 * [panel], strict=False)))
     result.draw_without_rendering()
     for ax in result.axes[:side_by_side]:

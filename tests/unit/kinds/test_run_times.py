@@ -59,9 +59,8 @@ def test_seconds_are_the_processor_s_of_one_trial(tmp_path):
 
 
 def test_without_the_processor_s_or_on_a_gpu_the_clock_s_count(tmp_path):
-    clock = {
-        name: {key: wall[key] for key in ("training_seconds", "evaluation_seconds")} for name, wall in SECONDS.items()
-    }
+    keys = "training_seconds", "evaluation_seconds"
+    clock = {name: {key: wall[key] for key in keys} for name, wall in SECONDS.items()}
     assert table_of(times_table(tmp_path / "a", clock))["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
     there = table_of(times_table(tmp_path / "b", meta={"backend": "cupy"}))
     assert there["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])

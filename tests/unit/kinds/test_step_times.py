@@ -70,10 +70,8 @@ def test_the_interval_holds_the_ratio_in_as_many_trials_as_it_says_and_load_canc
 def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
     rng = np.random.default_rng(7)
     first, second = turns(rng, 1.5), turns(rng, 6.0)
-    rows = {
-        "bars": {"pop_cd_1": first[0], "cd_1": first[1]},
-        "modes": {"pop_cd_1": second[0], "cd_1": second[1], "pt_10": 4 * second[0]},
-    }
+    bars, modes = (dict(zip(("pop_cd_1", "cd_1"), times, strict=True)) for times in (first, second))
+    rows = {"bars": bars, "modes": modes | {"pt_10": 4 * second[0]}}
     found = measured(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
     logs = np.log([first[0] / first[1], second[0] / second[1]]).mean(axis=0)
     half = logs.std(ddof=1) / np.sqrt(ROUNDS) * stats.t.ppf(0.975, ROUNDS - 1)
@@ -84,11 +82,8 @@ def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
 
 def test_smaller_models_than_the_paper_s_make_a_variant_and_algorithms_may_be_missing(tmp_path):
     rows = {"bars": dict(zip(("pop_cd_1", "cd_1"), turns(np.random.default_rng(1), 2.0), strict=True))}
-    claim = {"id": "a", "where": "here", "text": "so", "kind": "step_time_ratio", "table": "tablea", "above": 1.5}
-    claims = [
-        claim | {"algorithm": "pop_cd_1", "against": "cd_1"},
-        claim | {"algorithm": "pt_10", "against": "cd_1", "id": "b"},
-    ]
+    claim = {"where": "here", "text": "so", "kind": "step_time_ratio", "table": "tablea", "above": 1.5}
+    claims = [claim | {"id": name, "algorithm": name, "against": "cd_1"} for name in ("pop_cd_1", "pt_10")]
     for hidden, standing in ((16, "published"), (500, "variant")):
         outputs = [step_table(tmp_path / str(hidden), rows, hidden)]
         spec = {"scale": "tiny", "outputs": outputs, "claims": {"popcd": {"claims": claims}}}
@@ -132,9 +127,8 @@ def job(tmp_path):
 def test_a_job_times_its_algorithms_in_all_rounds(job, tmp_path):
     assert job() == 0
     table = results.read_table(tmp_path / "out", "times.parquet")
-    assert table[["round", "algorithm"]].to_numpy().tolist() == [
-        [n, name] for n in range(7) for name in ("fast", "slow")
-    ]
+    expected = [[number, name] for number in range(7) for name in ("fast", "slow")]
+    assert table[["round", "algorithm"]].to_numpy().tolist() == expected
     assert (table.groupby("algorithm")["iterations"].nunique() == 1).all()
     seconds = table.pivot(index="round", columns="algorithm", values="seconds_per_iteration")
     assert (seconds > 0).all().all()

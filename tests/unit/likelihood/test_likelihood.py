@@ -87,10 +87,8 @@ def test_gradient_vanishes_where_data_are_the_model():
 
 @pytest.mark.parametrize(("m", "n"), [(131, 7), (7, 131)])
 def test_hand_set_partition_functions(m, n):
-    units = m + n
-    assert float(exact_log_partition(RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n)))) == pytest.approx(
-        units * np.log(2)
-    )
+    nothing = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
+    assert float(exact_log_partition(nothing)) == pytest.approx((m + n) * np.log(2))
     rng = np.random.default_rng(0)
     b, c = rng.normal(0, 3, m), rng.normal(0, 3, n)
     free = RBM(np.zeros((m, n)), b, c)
@@ -116,11 +114,8 @@ def test_large_weights_neither_overflow_nor_underflow(scale, m, n):
 def test_leading_axes_and_types():
     many = random_rbm(5, 3, (2, 7), seed=3, dtype=np.float32)
     data = binary_data(11, 5)
-    log_partition, statistics, gradient = (
-        exact_log_partition(many),
-        exact_model_statistics(many),
-        exact_gradient(many, data),
-    )
+    log_partition, statistics = exact_log_partition(many), exact_model_statistics(many)
+    gradient = exact_gradient(many, data)
     values = log_likelihood(many, data, log_partition)
     assert log_partition.shape == values.shape == (2, 7)
     assert log_partition.dtype == values.dtype == np.float64
@@ -164,12 +159,9 @@ def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
 )
 def test_layers_too_large_are_one_line_that_names_ais(function):
     rbm = RBM(np.zeros((31, 29)), np.zeros(31), np.zeros(29))
-    with pytest.raises(SettingsError) as caught:
+    line = r"\A.*at most 25 in the smaller layer, got 31 visible and 29 .*annealed importance sampling \(AIS\).*\Z"
+    with pytest.raises(SettingsError, match=line):
         function(rbm)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "must be at most 25 in the smaller layer, got 31 visible and 29 hidden units" in message
-    assert "annealed importance sampling (AIS)" in message
 
 
 def test_either_layer_gives_the_same_sum():
@@ -185,9 +177,7 @@ def test_either_layer_gives_the_same_sum():
 def test_a_likelihood_above_0_gives_a_warning():
     # Two particles in one step miss the state that nearly all of Z comes from.
     rbm, rows = RBM(np.zeros((2, 11, 5)), np.full((2, 11), 20.0), np.zeros((2, 5))), np.ones((3, 11))
-    with pytest.warns(
-        RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0, .*: log Z is too low"
-    ) as caught:
+    with pytest.warns(RbmbenchWarning, match="^log-likelihood .*: must be at most 0, .*: log Z is too low") as caught:
         assert (log_likelihood(rbm, rows, ais_log_partition(rbm, 2, 1).log_partition) > 12).all()
     assert len(caught) == 1
     assert caught[0].filename == __file__

@@ -91,9 +91,8 @@ def test_a_mode_of_the_detectable_share_is_seen_with_the_stated_power(rows, chai
             kept = (chains - -(-chains // 5)) * 50
             share = detectable(rows, kept) if of_rows else detectable(kept, rows)
             parts = drawn((rows,), share * of_rows), drawn((chains, 50), share * of_samples)
-            masses = mass_of_modes(
-                FLAT, parts[1], drawn((3 * rows,), share * of_rows), parts[0], generator.random(CELLS)
-            )
+            training = drawn((3 * rows,), share * of_rows)
+            masses = mass_of_modes(FLAT, parts[1], training, parts[0], generator.random(CELLS))
             assert masses[f"{name}_detectable"] == pytest.approx(share, rel=0.1)
             seen[name] += masses[f"{name}_low"] > 0.01
     assert min(seen.values()) >= binom.ppf(ERROR_RATE, count, POWER)

@@ -157,8 +157,6 @@ USED = {
     couple: ("seed",),
     sample: ("seed", "W", "c", "train", "validation", "test"),
 }
-
-
 OPTIONS = {truth: "parallel_tempering", estimate: "cd", couple: "rbm", sample: "gibbs"}
 
 

@@ -21,18 +21,13 @@ from rbmbench.measurements.sampling import TRAINING_SET, log_grid, sampled
 from rbmbench.planning.forecast.records import records_of
 
 M, N, TRIALS = 13, 5, 2
-SETTINGS = {
-    "samplers": {
-        "gibbs": {"name": "gibbs", "grid": {"k": [1, 3]}},
-        "rates": {"name": "rates_fpcd", "options": {"decay": 1.0}, "grid": {"fast_rate": [0.02, 0.2], "k": [1, 2]}},
-        "herding": {"name": "rates_herding", "options": {"fast_rate": 0.5}},
-        "tempering": {"name": "parallel_tempering", "options": {"temperatures": 3}},
-    },
-    "samples": 37,
-    "points": 5,
-    "shown": 11,
-    "seed": 3,
+SAMPLERS = {
+    "gibbs": {"name": "gibbs", "grid": {"k": [1, 3]}},
+    "rates": {"name": "rates_fpcd", "options": {"decay": 1.0}, "grid": {"fast_rate": [0.02, 0.2], "k": [1, 2]}},
+    "herding": {"name": "rates_herding", "options": {"fast_rate": 0.5}},
+    "tempering": {"name": "parallel_tempering", "options": {"temperatures": 3}},
 }
+SETTINGS = {"samplers": SAMPLERS, "samples": 37, "points": 5, "shown": 11, "seed": 3}
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,8 @@ DATA = binary_data(ROWS, M)
 MODEL = random_rbm(M, N, (1,))
 TRUTH = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=2, samples=2)
 ESTIMATES = EstimateSettings(estimator={"name": "cd"}, batch=3, estimates=2)
-SNAPSHOTS = {"snapshot_iterations": np.array([0])} | {
-    f"snapshot_{name}": getattr(MODEL, name)[None] for name in ("W", "b", "c")
-}
+SNAPSHOTS = {f"snapshot_{name}": parameter[None] for name, parameter in MODEL.parameters._asdict().items()}
+SNAPSHOTS |= {"snapshot_iterations": np.array([0])}
 
 
 def train(data, **options):
@@ -98,9 +97,8 @@ def test_what_is_not_0_and_1_is_refused(name, wrong):
         return  # there are none
     if (name, wrong) == ("train", "data set"):
         return  # it takes one
-    with pytest.raises(DataError, match=rf": must .*, got {found}.*") as caught:
+    with pytest.raises(DataError, match=rf"\A.*: must .*, got {found}.*\Z"):
         BINARY[name](values)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("values", [*EMPTY, DATA[0], DATA[None]], ids=["no rows", "no columns", "1-D", "3-D"])

@@ -37,9 +37,8 @@ def test_sparse_rows_train_the_models_of_dense_ones(hidden, estimator, update, m
     np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
     if hidden == 29:
         budget = {"particles": 3, "temperatures": 5}
-        curves = [
-            result.annealed(data, **budget).curve for result, data in ((dense, DATA), (thin, sparse.coo_array(DATA)))
-        ]
+        pairs = (dense, DATA), (thin, sparse.coo_array(DATA))
+        curves = [result.annealed(data, **budget).curve for result, data in pairs]
         np.testing.assert_allclose(curves[1]["value"], curves[0]["value"], rtol=1e-12)
 
 

@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +28,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
-from rbmbench.jobs import Sizes, _costs, couple, of_name
+from rbmbench.jobs import Sizes, couple, of_name
 from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
@@ -54,6 +55,10 @@ def total(costs, counts):
     return sum(costs[name] * count for name, count in counts.items())
 
 
+def seconds(work, costs=COSTS):
+    return sum(total(costs, counts) for counts in work.stages.values())
+
+
 def sizes_of(settings, rows, m, stopping_time=None):
     expected = {} if stopping_time is None else {"stopping_time": stopping_time}
     return Sizes(rows, m, settings.hidden, settings.trials, {}, settings, expected)
@@ -63,6 +68,10 @@ def training_work(settings, rows, m, stopping_time=None):
     return of_name("train").work(settings, sizes_of(settings, rows, m, stopping_time))
 
 
+def training_counts(m=17, stopping_time=None, **changes):
+    return training_work(run_settings(**changes), 1009, m, stopping_time).stages["training"]
+
+
 def measuring_work(kind, settings, rows, m, n, trials, held_out=None):
     return of_name(kind).work(settings, Sizes(rows, m, n, trials, held_out or {}))
 
@@ -70,25 +79,13 @@ def measuring_work(kind, settings, rows, m, n, trials, held_out=None):
 def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
     """Return the meta of a run that took what it costs, on a machine where the clock goes ``busy`` times as fast."""
     took = {stage: total(costs, counts) for stage, counts in training_work(settings, rows, visible).stages.items()}
-    wall = {
-        "startup_seconds": took["startup"],
-        "training_seconds": took["training"] * busy,
-        "training_cpu_seconds": took["training"],
-        "evaluation_seconds": took["evaluation"] * busy,
-    }
-    return {
-        "run": f"made-{settings.hidden}h-{settings.digest()}",
-        "finished": "2026-01-02",
-        "settings": settings.model_dump(mode="json"),
-        "data": {"title": f"Made {visible}", "rows": {"train": rows}, "visible": visible},
-        "trials": settings.trials,
-        "threads": 1,
-        "backend": "numba",
-        "backend_products": "tables",
-        "hardware": {"cpu": cpu},
-        "wall": wall,
-        "peak_memory_mb": total(MEGABYTES, training_work(settings, rows, visible).memory),
-    }
+    wall = {f"{stage}_seconds": took[stage] * busy for stage in ("training", "evaluation")}
+    wall |= {"startup_seconds": took["startup"], "training_cpu_seconds": took["training"]}
+    meta = {"run": f"made-{settings.hidden}h-{settings.digest()}", "finished": "2026-01-02", "trials": settings.trials}
+    meta |= {"settings": settings.model_dump(mode="json"), "wall": wall, "hardware": {"cpu": cpu}, "threads": 1}
+    meta |= {"data": {"title": f"Made {visible}", "rows": {"train": rows}, "visible": visible}}
+    meta |= {"peak_memory_mb": total(MEGABYTES, training_work(settings, rows, visible).memory)}
+    return meta | {"backend": "numba", "backend_products": "tables"}
 
 
 def varied_metas(costs=COSTS, **changes):
@@ -131,10 +128,8 @@ def test_known_costs_are_recovered():
     defaults_are_off = []
     for unseen in (run_settings(11, 71, 9000, 7, "pop_cd", {"k": 3}), run_settings(307, 211, 4000, 2, "cd", {"k": 5})):
         counted = training_work(unseen, 3001, 401)
-        truth = sum(total(COSTS, counts) for counts in counted.stages.values())
-        default = sum(total(SECONDS, counts) for counts in counted.stages.values())
-        assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.05)
-        defaults_are_off.append(default != pytest.approx(truth, rel=0.1))
+        assert fitted.seconds_of(counted) == pytest.approx(seconds(counted), rel=0.05)
+        defaults_are_off.append(seconds(counted, SECONDS) != pytest.approx(seconds(counted), rel=0.1))
     assert any(defaults_are_off)
 
 
@@ -151,13 +146,13 @@ def test_single_disturbed_runs_do_not_bend_the_fit():
             meta["wall"][kind] *= 8
     fitted = costs.fitted_model(made_records(metas), MACHINE, never)
     counted = training_work(run_settings(307, 211, 4000, 2), 3001, 401)
-    truth = sum(total(COSTS, counts) for counts in counted.stages.values())
-    assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.3)
+    assert fitted.seconds_of(counted) == pytest.approx(seconds(counted), rel=0.3)
 
 
 def test_jobs_of_early_versions_and_of_unknown_processor_time_are_no_records():
     meta, untimed = run_meta(run_settings(), 1009, 17), run_meta(run_settings(), 1009, 17, busy=3.0)
-    assert records.records_of({key: part for key, part in meta.items() if key != "backend_products"}) == []
+    del meta["backend_products"]
+    assert records.records_of(meta) == []
     del untimed["wall"]["training_cpu_seconds"]
     assert records.records_of(untimed) == []
 
@@ -167,68 +162,56 @@ def test_without_records_the_machine_is_timed():
     timed = [replace(record, jitter=0.0) for record in made_records(varied_metas(slow))]
     fitted = costs.fitted_model([], MACHINE, lambda: timed)
     counted = training_work(run_settings(), 3001, 401)
-    expected = sum(total(slow, counts) for counts in counted.stages.values())
-    assert fitted.seconds_of(counted) == pytest.approx(expected, rel=0.1)
+    assert fitted.seconds_of(counted) == pytest.approx(seconds(counted, slow), rel=0.1)
     assert fitted.basis == "a short timing of this machine"
     # Records of another machine do not replace the timing; without one, they are better than nothing.
     others = made_records(varied_metas(cpu="Other"))
     assert costs.fitted_model(others, MACHINE, lambda: timed).seconds == fitted.seconds
     foreign = costs.fitted_model(others, MACHINE)
-    expected = sum(total(COSTS, counts) for counts in counted.stages.values())
-    assert foreign.seconds_of(counted) == pytest.approx(expected, rel=0.1)
+    assert foreign.seconds_of(counted) == pytest.approx(seconds(counted), rel=0.1)
     assert foreign.basis == "16 recorded jobs of other machines"
     assert costs.fitted_model([], MACHINE).basis == "no recorded jobs"
 
 
 def test_the_short_timing_is_sane():
     found = records.calibration_records()
-    seconds = [sum(record.seconds.values()) for record in found]
-    expected = [sum(total(SECONDS, counts) for counts in record.work.stages.values()) for record in found]
+    ratios = [sum(record.seconds.values()) / seconds(record.work, SECONDS) for record in found]
     # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
-    assert np.all(np.abs(np.log(np.divide(seconds, expected))) < math.log(20))
+    assert np.all(np.abs(np.log(ratios)) < math.log(20))
     assert {record.machine for record in found} == {records.this_machine()}
 
 
 def test_longer_runs_take_longer():
-    few, many = (training_work(run_settings(iterations=n), 1009, 17).stages["training"] for n in (1000, 3000))
+    few, many = (training_counts(iterations=iterations) for iterations in (1000, 3000))
     assert {name: 3 * count for name, count in few.items()} == dict(many)
-    cd, pt = (training_work(run_settings(batch=50, **estimator), 1009, 17).stages["training"] for estimator in ({}, PT))
+    cd, pt = training_counts(), training_counts(estimator="parallel_tempering", options={"temperatures": 7})
     assert pt["tempered row"] == 20_000 * 3 * 50 * 7
     assert cd["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 5
     assert pt["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 3
 
 
-PT = {"estimator": "parallel_tempering", "options": {"temperatures": 7}}
-
-
 def test_chains_and_proxies_are_counted():
-    as_many, more = (
-        training_work(run_settings(batch=50, options={"chains": chains}), 1009, 17).stages["training"]
-        for chains in (50, 107)
-    )
-    assert as_many == training_work(run_settings(batch=50), 1009, 17).stages["training"]
+    as_many, more = (training_counts(options={"chains": chains}) for chains in (50, 107))
+    assert as_many == training_counts()
     assert more["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 50 + 3 * 107)
     settings = run_settings(iterations=450, options={"chains": 107})
     as_large = run_settings(iterations=450, batch=107)
     assert training_work(settings, 1009, 17).memory == training_work(as_large, 1009, 17).memory
-    plain, proxied = (
-        training_work(settings.model_copy(update={"proxy": proxy}), 1009, 17).stages["evaluation"]
-        for proxy in (None, Proxy(chains=5, steps=3, rows=11))
-    )
-    assert plain == training_work(settings, 1009, 17).stages["evaluation"]
+    proxy = settings.model_copy(update={"proxy": Proxy(chains=5, steps=3, rows=11)})
+    plain, proxied = (training_work(each, 1009, 17).stages["evaluation"] for each in (settings, proxy))
     assert proxied["row"] == 3 * 6 * 11 * 5 * 3  # trials, evaluations, rows, chains, steps
     assert proxied["state"] == plain["state"]
 
 
 def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records():
-    cd, ucd = (run_settings(batch=50, **of) for of in ({}, {"estimator": "ucd", "options": {"k": 3}}))
-    plain, coupled = (training_work(settings, 1009, 17).stages["training"] for settings in (cd, ucd))
+    ucd = {"estimator": "ucd", "options": {"k": 3}}
+    plain, coupled = training_counts(), training_counts(**ucd)
     steps = 50 * (ASSUMED_STOPPING_TIME - 3)
     assert coupled["pair"] == 20_000 * 3 * steps
     assert coupled["thin product"] - plain["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 2 * 50 + 3 * steps)
     assert "pair" not in plain
-    assert records.records_of(run_meta(ucd, 1009, 17)) == []
-    assert len(records.records_of(run_meta(cd, 1009, 17))) == 1
+    assert records.records_of(run_meta(run_settings(**ucd), 1009, 17)) == []
+    assert len(records.records_of(run_meta(run_settings(), 1009, 17))) == 1
 
 
 def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
@@ -259,7 +242,7 @@ def test_runs_with_a_budget_are_counted_to_its_end(met, cost):
     assert training_work(large, 1009, 17, met) == training_work(ucd, 1009, 17, met)
 
 
-def test_processor_seconds_of_several_threads_are_those_of_all():
+def test_processor_seconds_are_those_of_all_threads():
     meta = run_meta(run_settings(), 1009, 17, busy=0.5) | {"threads": 2}
     (record,) = records.records_of(meta)
     assert record.seconds["training"] == pytest.approx(meta["wall"]["training_cpu_seconds"])
@@ -267,26 +250,21 @@ def test_processor_seconds_of_several_threads_are_those_of_all():
 
 
 def test_variances_of_gradients_are_counted():
-    plain, more = (
-        training_work(run_settings(batch=50, options={"variance": variance}), 1009, 17).stages["training"]
-        for variance in (False, True)
-    )
+    plain, more = (training_counts(options={"variance": variance}) for variance in (False, True))
     chains = 20_000 * 3 * 50
     assert more["thin product"] - plain["thin product"] == chains * 2 * 17 * 16 * 3
     assert more["unit"] - plain["unit"] == chains * 3 * (17 + 16)
 
 
 def test_trajectory_tempering_counts_its_exchanges_and_is_no_record():
-    pcd, tempered = (
-        run_settings(batch=50, estimator=name, options={"k": 3}) for name in ("pcd", "trajectory_tempering")
-    )
-    plain, more = (training_work(settings, 1009, 17).stages["training"] for settings in (pcd, tempered))
+    pcd, tempered = ({"estimator": name, "options": {"k": 3}} for name in ("pcd", "trajectory_tempering"))
+    plain, more = training_counts(**pcd), training_counts(**tempered)
     # Three products, two of them for exchanges, and a share of rounds of 2 k + 2.
     rows, products = 20_000 * 3 * 50, 3 + trajectory_tempering.ASSUMED_FILLING * (2 * 3 + 2)
     assert more["thin product"] - plain["thin product"] == pytest.approx(rows * 2 * 17 * 16 * products)
     assert more["unit"] - plain["unit"] == pytest.approx(rows * (17 + 16) * (2 + trajectory_tempering.ASSUMED_FILLING))
-    assert records.records_of(run_meta(tempered, 1009, 17)) == []
-    assert len(records.records_of(run_meta(pcd, 1009, 17))) == 1
+    assert records.records_of(run_meta(run_settings(**tempered), 1009, 17)) == []
+    assert len(records.records_of(run_meta(run_settings(**pcd), 1009, 17))) == 1
 
 
 def test_samples_and_coupled_chains_are_counted():
@@ -295,9 +273,8 @@ def test_samples_and_coupled_chains_are_counted():
     tempering = {"name": "parallel_tempering", "options": {"temperatures": 7}}
     values = {"samplers": {"gibbs": gibbs, "rates": rates, "pt": tempering}, "samples": 103, "points": 19}
     settings = parse(SamplingSettings, values | {"rows": 11}, "test")
-    found = measuring_work("sample", settings, 1009, 67, 13, 3, {"train": 1009, "validation": 47, "test": 5}).stages[
-        "measuring"
-    ]
+    held_out = {"train": 1009, "validation": 47, "test": 5}
+    found = measuring_work("sample", settings, 1009, 67, 13, 3, held_out).stages["measuring"]
     # Rates are a second matrix. Settings that differ in rates alone share their calls.
     assert found["chain product"] == 3 * 103 * 4 * 67 * 13 * (1 + 5) * (1 + 2 * 3)
     assert found["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
@@ -346,30 +323,11 @@ def test_samples_take_what_is_forecast():
     assert took / 2 < total(fitted.seconds, counts) < 2 * took
 
 
-def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
-    for samples in smoke.of_kind("sample"):
-        touch(tmp_path / smoke.layout.job("samples", samples), "isl.parquet", "shown.npz", "meta.json")
-    for coupling in smoke.of_kind("couple"):
-        touch(tmp_path / smoke.layout.job("couplings", coupling), "stopping_times.parquet", "meta.json")
-    done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
-    assert done == {*smoke.of_kind("sample"), *smoke.of_kind("couple")}
-    table = jobs.forecast(smoke, known, 2).set_index("result")
-    assert table.loc["ucd_fig5", "processor_seconds"] == 0 < table.loc["rates_fpcd_fig2", "processor_seconds"]
-
-
-def touch(folder, *names):
-    folder.mkdir(parents=True)
-    for name in names:
-        (folder / name).touch()
-
-
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
     small = training_work(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
     large = training_work(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
     assert "state" not in large
-    assert _costs.snapshots(run_settings(hidden=101, iterations=450), 107) == 6
-    assert _costs.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
 
 
 def test_shared_runs_count_once(smoke, known):
@@ -382,13 +340,20 @@ def test_shared_runs_count_once(smoke, known):
     assert table.loc["total", "processor_seconds"] <= 1.000001 * table["processor_seconds"].drop("total").sum()
 
 
-def test_done_runs_cost_nothing(smoke, known, tmp_path):
-    before = jobs.forecast(smoke, known, 2).set_index("result")
-    for run in ids_shown(smoke, smoke.figures["popcd_fig1"]):
-        for name in ("curve.parquet", "model.npz", "meta.json"):
-            file = tmp_path / smoke.layout.job("runs", run, name)
+def test_done_jobs_cost_nothing(smoke, known):
+    def touch(folder, ids, *names):
+        for file in (Path(smoke.layout.job(folder, each, name)) for each in ids for name in (*names, "meta.json")):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
+        return file
+
+    touch("samples", smoke.of_kind("sample"), "isl.parquet", "shown.npz")
+    touch("couplings", smoke.of_kind("couple"), "stopping_times.parquet")
+    done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
+    assert done == {*smoke.of_kind("sample"), *smoke.of_kind("couple")}
+    before = jobs.forecast(smoke, known, 2).set_index("result")
+    assert before.loc["ucd_fig5", "processor_seconds"] == 0 < before.loc["rates_fpcd_fig2", "processor_seconds"]
+    file = touch("runs", ids_shown(smoke, smoke.figures["popcd_fig1"]), "curve.parquet", "model.npz")
     after = jobs.forecast(smoke, known, 2).set_index("result")
     assert tuple(after.loc["popcd_fig1", ["processor_seconds", "wall_seconds", "memory_mb"]]) == (0, 0, 0)
     assert after.loc["popcd_fig1", "done"] == after.loc["popcd_fig1", "jobs"] == 24
@@ -536,15 +501,12 @@ def asked(repository, *arguments):
 
 def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(records, "this_machine", lambda: MACHINE)
-    for number, meta in enumerate(varied_metas()):
-        write_json(tmp_path / "results" / "old" / "runs" / str(number) / "meta.json", meta)
-    write_json(tmp_path / "results" / "old" / "runs" / "odd" / "meta.json", {})
+    for name, meta in {"odd": {}, **dict(enumerate(varied_metas()))}.items():
+        write_json(tmp_path / "results" / "old" / "runs" / str(name) / "meta.json", meta)
     assert asked(repository, "--cores", 3, "--out", tmp_path / "forecast.csv") == 0
     printed = capsys.readouterr()
-    assert "smoke scale, what is left to compute:" in printed.out
-    assert "0 of 24" in printed.out
-    assert "on 3 cores" in printed.out
-    assert "Fitted to 16 recorded jobs of this machine." in printed.out
+    for words in ("smoke scale", "0 of 24", "on 3 cores", "16 recorded jobs of this machine"):
+        assert words in printed.out
     assert "odd/meta.json: skipped (key 'settings' is missing)" in printed.err
     header, *lines = (tmp_path / "forecast.csv").read_text().splitlines()
     assert header == ",".join(COLUMNS)

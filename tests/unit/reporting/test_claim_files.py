@@ -64,10 +64,8 @@ def checked(repository, tmp_path, monkeypatch, capsys):
 
 
 def test_a_measurement_is_one_file(tmp_path, monkeypatch):
-    code = (
-        "from rbmbench.reporting.claims.measurements._base import measures\n\n\n@measures()\ndef mine(evidence): ...\n"
-    )
-    (tmp_path / "of_my_own.py").write_text(code)
+    base = "rbmbench.reporting.claims.measurements._base"
+    (tmp_path / "of_my_own.py").write_text(f"from {base} import measures\n\n@measures()\ndef mine(evidence): ...\n")
     specification = find_spec("rbmbench.reporting.claims.measurements")
     specification.submodule_search_locations.append(str(tmp_path))
     package = module_from_spec(specification)
@@ -111,10 +109,7 @@ MISTAKES = {
         (ABOVE | {"curve": "fig22.a.ucd"}, "curve: unknown figure of learning curves 'fig22'; n"),
         (ABOVE | {"curve": "fig5.rbm.x"}, "curve: unknown figure of learning c"),
         (ABOVE | {"curve": "fig2.z.ucd"}, "curve: unknown panel 'fig2.z'; nearest: 'fig2."),
-        (
-            ABOVE | {"curve": "fig2.a.ucdd"},
-            "curve: unknown curve 'fig2.a.ucdd'; nearest: 'fig2.a.ucd'; allowed: fig2.a.cd_1, fig2.a.pcd_1, fig2.a.ucd",
-        ),
+        (ABOVE | {"curve": "fig2.a.ucdd"}, "curve: unknown curve 'fig2.a.ucdd'; nearest: 'fig2.a.ucd'; allowed: "),
         (SPREAD | {"curves": ["fig2.a.ucd", "fig2.a.cd"]}, "curves.1: unknown curve 'fig2"),
         (ABOVE | {"curve": "fig2.ucd"}, "curve: unknown panel 'fig2.ucd'; nearest: 'fi"),
         (REACH | {"against": "fig2.d.cd_1"}, "against: unknown curve of the same"),
@@ -122,18 +117,12 @@ MISTAKES = {
         (SHARE | {"times": "fig5.rmb"}, "times: unknown coupling 'fig5.rmb'; nearest: 'fig5.r"),
         (AT | {"metric": "stoping_time"}, "metric: unknown metric 'stoping_time'; nearest: 'stop"),
         (GAP | {"reference": "true_model"}, "reference: unknown reference line of the panel 't"),
-        (
-            AT | {"iteration": 10_001},
-            "iteration: must be at most 10000, the published iterations of the curve, got 10001",
-        ),
+        (AT | {"iteration": 10_001}, "iteration: must be at most 10000, the published iterations of"),
         (RATIO | {"figures": ["fig5"]}, "figures.0: unknown figure of learning curves 'f"),
         (RATIO | {"algorithm": "cd_30"}, "algorithm: unknown algorithm of these figures 'cd_3"),
         (TIME | {"table": "table4"}, "table: unknown table of run times 'table4'; nearest: 'table"),
         (TIME, "algorithm: unknown algorithm with a published time 'ucd'; al"),
-        (
-            ABOVE | {"curve": "{pannel}.ucd", "each": [PANELS]},
-            "curve: unknown placeholder 'pannel'; nearest: 'panel'; allowed: panel",
-        ),
+        (ABOVE | {"curve": "{pannel}.ucd", "each": [PANELS]}, "curve: unknown placeholder 'pannel'; nearest: 'panel'"),
         (ABOVE | {"curve": "{panel}.ucd"}, "curve: found {panel} without the key 'each'"),
         (ABOVE | {"text": "ends above {other}"}, "text: found {other} without the key 'each'"),
         (SPREAD | {"curves": ["{a}", "{b}"]}, "curves.0: found {a} without the key 'each'"),
@@ -158,10 +147,7 @@ MISTAKES = {
     ],
     "rates_fpcd": [
         (SAMPLES | {"curve": "fig2.a.gibs"}, "curve: unknown curve 'fig2.a.gibs'; neares"),
-        (
-            SAMPLES | {"samples": 10**6},
-            "samples: must be at most 200000, the published samples of the panel, got 1000000",
-        ),
+        (SAMPLES | {"samples": 10**6}, "samples: must be at most 200000, the published samples of the panel"),
         # Gibbs sampling has no fast rate.
         (STEPS, "option: unknown option in the grids of both samplers 'fa"),
         (COST | {"against": "fig3.b.gibbs"}, "against: unknown curve of"),

@@ -111,9 +111,8 @@ def test_student_interval_of_known_answer():
 
 
 def test_variance_intervals_of_known_answer():
-    assert intervals.variance(2.0, 5) == pytest.approx(
-        (2.0, 8 / stats.chi2(4).ppf(0.975), 8 / stats.chi2(4).ppf(0.025))
-    )
+    expected = 2.0, 8 / stats.chi2(4).ppf(0.975), 8 / stats.chi2(4).ppf(0.025)
+    assert intervals.variance(2.0, 5) == pytest.approx(expected)
     ratio, low, high = intervals.variance_ratio(2.0, 4.0, 5)
     assert ratio == 0.5
     assert (ratio / low, high / ratio) == pytest.approx((9.6045, 9.6045), rel=1e-4)

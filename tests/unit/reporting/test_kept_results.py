@@ -22,6 +22,7 @@ REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 KEPT = {f"{file.parts[-3]}/{file.stem}": file for file in sorted(REFERENCE.glob("*/meta/*.json"))}
 RUNS = {f"{folder.parts[-3]}/{folder.name}": folder for folder in sorted(REFERENCE.glob("*/runs/*"))}
 DEFECTS = read_yaml(REFERENCE / "defects.yaml")
+EARLY = "2026-11-22T23:57:01+00:00"
 
 
 class Made(NamedTuple):
@@ -96,13 +97,9 @@ def test_no_kept_result_has_a_defect_that_was_mended(key):
     ("key", "change", "expected"),
     [
         ("paper/ucd_fig2", {}, []),
-        ("paper/ucd_fig2", {"started": "2026-11-22T23:57:01+00:00"}, ["coupling_in_float32"]),
-        (
-            "paper/ucd_fig2",
-            {"parts": [{"commit": "", "finished": "2026-11-22T23:57:01+00:00"}]},
-            ["coupling_in_float32"],
-        ),
-        ("paper/ucd_fig5", {"started": "2026-11-22T23:57:01+00:00"}, ["coupling_in_float32"]),
+        ("paper/ucd_fig2", {"started": EARLY}, ["coupling_in_float32"]),
+        ("paper/ucd_fig2", {"parts": [{"commit": "", "finished": EARLY}]}, ["coupling_in_float32"]),
+        ("paper/ucd_fig5", {"started": EARLY}, ["coupling_in_float32"]),
         ("paper/ucd_fig12", {"started": "2026-11-23T00:16:15+00:00"}, ["variance_of_the_mean"]),
         ("paper/popcd_fig2", {"started": "2026-11-21T00:00:00+00:00"}, []),
     ],

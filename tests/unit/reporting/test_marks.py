@@ -74,9 +74,7 @@ def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected
     found = MEASUREMENTS["reach_difference"](source, share=0.75, **names)
     # The trials differ by a shift alone, which moves the level as well.
     assert (found.value, found.low, found.high) == (expected, expected, expected)
-    assert found.what.startswith(
-        f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood before"
-    )
+    assert found.what.startswith(f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood")
 
 
 @pytest.mark.parametrize("gone", ["curve", "against"])

@@ -34,9 +34,7 @@ def diagnostic(values, **more) -> dict:
 
 def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
     file = tmp_path / "toy.npz"
-    built = datasets._dataset.build(
-        "toy", "Toy", train=np.eye(5, dtype=int), source="rule", preprocessing="none", options={}
-    )
+    built = datasets.build("toy", "Toy", train=np.eye(5, dtype=int), source="rule", preprocessing="none", options={})
     datasets.save(built, file)
     values = -np.log(5) - 0.25 + np.array([-0.1, 0.0, 0.1])[:, None] + np.zeros(41)
     shown = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))

@@ -140,10 +140,7 @@ def test_figures_are_in_the_order_of_the_paper():
 @pytest.mark.parametrize(
     ("citation", "name"),
     [
-        (
-            "Oswin Krause, Asja Fischer, Christian Igel. Pattern Recognition Letters 102, 2018, 1-7.",
-            "Krause et al. 2018",
-        ),
+        ("Oswin Krause, Asja Fischer, Christian Igel. Pattern Recognition 102, 2018, 1-7.", "Krause et al. 2018"),
         ("Vidyadhar Upadhya, P. S. Sastry. Asian Conference, PMLR 77, 2017.", "Upadhya and Sastry 2017"),
         ("Someone, in preparation", "key"),
         ("", "key"),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import figure, numbers, rising, table
+from reporting_results import PRINTED, figure, numbers, rising, table
 from scipy import stats
 
 from rbmbench.kinds import parse_spec
@@ -135,14 +135,10 @@ def timed(seconds: float, **more) -> dict:
 
 
 def test_run_time_ratio_ranges_over_panels(tmp_path):
+    times = [("a", "cd_1", 2.0), ("a2", "pt_10", 12.0), ("b", "cd_1", 1.0), ("b2", "pt_10", 24.0)]
     specs = [
-        figure(tmp_path / str(panel), {panel: {"curves": {name: rising(-5.0)}, "meta": timed(seconds)}})
-        for panel, name, seconds in [
-            ("a", "cd_1", 2.0),
-            ("a2", "pt_10", 12.0),
-            ("b", "cd_1", 1.0),
-            ("b2", "pt_10", 24.0),
-        ]
+        figure(tmp_path / panel, {panel: {"curves": {name: rising(-5.0)}, "meta": timed(seconds)}})
+        for panel, name, seconds in times
     ]
     panels = [spec["panels"][0] for spec in specs]
     joined = [one | {"runs": one["runs"] + two["runs"]} for one, two in zip(panels[::2], panels[1::2], strict=True)]
@@ -181,9 +177,8 @@ def test_variance_ratio_of_one_model_and_of_several(tmp_path):
     assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1 / edge, 0.1 * edge))
     ratios = (1e-1, 1e-2, 10**-1.5)
     several = {"cd_1": [numbers(1e-4, 0, 0)] * 3, "pop_cd_1": [numbers(1e-4 / r, 0, 0) for r in ratios]}
-    found = MEASUREMENTS["variance_ratio"](
-        entries(tmp_path / "2", {"r": several}), entry="table1.r.cd_1", against="table1.r.pop_cd_1"
-    )
+    several = entries(tmp_path / "2", {"r": several})
+    found = MEASUREMENTS["variance_ratio"](several, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
     assert found.value == pytest.approx(10**-1.5)
     assert found.high / found.value == pytest.approx(10 ** (0.5 / np.sqrt(3) * stats.t.ppf(0.975, 2)))
 
@@ -216,15 +211,6 @@ def test_a_source_is_asked_for_once(tmp_path, monkeypatch):
         with suppress(NotRun):
             evidence.of(name, "bias_variance")
     assert asked == ["r.cd_1", "r.pcd_1"]
-
-
-PRINTED = {
-    "estimates": 50000,
-    "entries": [
-        {"row": "r", "algorithm": "cd_1", "variance": 1e-4, "bias": 0.02},
-        {"row": "r", "algorithm": "pop_cd_1", "variance": 3.7e-4, "bias": 8e-9},
-    ],
-}
 
 
 def magnitude(tmp_path, model, algorithm, quantity):

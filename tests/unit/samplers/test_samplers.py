@@ -83,9 +83,8 @@ def test_sample_penalization_is_rates_fpcd_with_rates_of_zero(rbm, dtype):
     np.testing.assert_array_equal(rates, penalized)
     assert one["W"].tobytes() == other["W"].tobytes()
     # And with ink it is another sampler.
-    assert (
-        drawn("rates_fpcd", random_rbm(M, N, (R,)))[0] != drawn("sample_penalization", random_rbm(M, N, (R,)))[0]
-    ).any()
+    one, other = (drawn(name, random_rbm(M, N, (R,)))[0] for name in ("rates_fpcd", "sample_penalization"))
+    assert (one != other).any()
 
 
 def rates_by_hand(rbm, data):
@@ -119,7 +118,7 @@ def tosses(stream, shape):
 @pytest.mark.parametrize(("chains", "decays", "k"), [(3, [0.9, 1.0], 2), (1, [0.9, 1.0], 1), (1, [0.0, 0.3], 2)])
 def test_fast_parameters_follow_their_recursion(rbm, name, penalize, k, chains, decays):
     # A single chain lets decay and drift wait, for less than 131 samples.
-    rates, count = [0.3, 1.1], 131
+    rates, count = [0.3, 1.1], 131 if chains == 1 else 29
     found, _, means = drawn(name, rbm, count, chains, means=True, fast_rate=rates, decay=decays, k=k)
     for r in range(R):
         by_hand = rates_fpcd_by_hand(rbm[r], r, count, rates[r], decays[r], k, penalize, chains)

@@ -46,22 +46,8 @@ def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
     "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
 def test_a_schedule_and_what_it_replaces_are_refused_together(given):
-    with pytest.raises(
-        SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(given))}"
-    ):
+    with pytest.raises(SettingsError, match=rf"^train: must be either .*, got a schedule and {next(iter(given))}"):
         rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
-
-
-def test_options_belong_to_an_estimator_that_is_named():
-    assert refused(estimator=CD, options={"k": 3}).startswith(
-        "train: options: must be part of the settings of the estimator"
-    )
-
-
-def test_iterations_or_a_schedule_are_needed():
-    assert refused(iterations=None).startswith(
-        "train: iterations: must be an integer >= 1, or a schedule must be given"
-    )
 
 
 @pytest.mark.parametrize(
@@ -74,15 +60,14 @@ def test_iterations_or_a_schedule_are_needed():
         ({"zzz": 7}, "unknown argument 'zzz'; allowed: "),
         ({"k": 10}, "unknown argument 'k'; it is an option of the estimator 'cd': options={'k': 10}"),
         ({"n_steps": 3}, "unknown argument 'n_steps'; it is an option of the estimator 'cd': options={'k': 3}"),
-        (
-            {"estimator": {"name": "pcd"}, "chains": 3},
-            "unknown argument 'chains'; it is an option of the estimator 'pcd': options={'chains': 3}",
-        ),
+        ({"estimator": {"name": "pcd"}, "chains": 3}, "unknown argument 'chains'; it is an option of the estimator"),
         ({"estimator": "exact", "k": 10}, "unknown argument 'k'; allowed: "),
         ({"estimator": 3}, "schedule.0.estimator: must "),
+        ({"estimator": CD, "options": {"k": 3}}, "options: must be part of the settings of the estimator"),
+        ({"iterations": None}, "iterations: must be an integer >= 1, or a schedule must be given"),
     ],
 )
-def test_an_unknown_argument_is_answered_with_what_may_be_meant(arguments, line):
+def test_a_wrong_argument_is_answered_with_what_may_be_meant(arguments, line):
     message = refused(**arguments)
     assert message.startswith(f"train: {line}")
     assert "test_likelihood'" not in message
@@ -123,6 +108,5 @@ def test_numbers_of_numpy_are_those_of_python():
     given = {"hidden": np.int64(5), "batch": np.uint8(3), "iterations": np.int32(11), "seed": np.uint64(13)}
     options = {"k": np.int64(2)}
     assert settings(**given, evaluate_at=np.array([2, 7]), estimator="cd", options=options) == plain
-    assert (
-        settings(**given, evaluate_at=(2, 7), estimator={"name": "cd", "options": options}).digest() == plain.digest()
-    )
+    chosen = {"name": "cd", "options": options}
+    assert settings(**given, evaluate_at=(2, 7), estimator=chosen).digest() == plain.digest()

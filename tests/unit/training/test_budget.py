@@ -74,11 +74,10 @@ def test_reservoirs_are_not_filled_beyond_the_budget():
 
 def test_runs_are_evaluated_by_what_trials_have_made():
     points = [60.0, 100.0, 150.0]
-    found = train(
-        ROWS, estimator="ucd", **OPTIONS | {"evaluate_every": 40}, products=200.0, evaluate_at_products=points
-    )
+    options = OPTIONS | {"estimator": "ucd", "products": 200.0}
+    found = train(ROWS, **options | {"evaluate_every": 40}, evaluate_at_products=points)
     made = found.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
-    before = train(ROWS, estimator="ucd", **OPTIONS | {"evaluate_every": 1}, products=200.0).curve
+    before = train(ROWS, **options | {"evaluate_every": 1}).curve
     before = before.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
     means = before.clip(upper=200.0).mean(axis=1)
     assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), found.meta["iterations"]]

@@ -20,11 +20,9 @@ DATA = binary_data(23, 7)
 
 def example():
     rng = np.random.default_rng(0)
+    shapes = {"W": (2, 5, 3), "b": (2, 5)}
     return {
-        "parameters": {
-            "W": rng.normal(size=(2, 5, 3)).astype(np.float32),
-            "b": rng.normal(size=(2, 5)).astype(np.float32),
-        },
+        "parameters": {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
         "state": {"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
         "memory": {},
         "curve": {"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
@@ -82,9 +80,7 @@ def test_no_file_is_no_checkpoint(tmp_path):
 
 def test_a_checkpoint_of_another_run_names_both(saved):
     message = refusal(saved, "another")
-    assert message.endswith(
-        "checkpoint must be of these settings, data and models, 'another', got 'mine'; delete it to restart the run"
-    )
+    assert message.endswith("data and models, 'another', got 'mine'; delete it to restart the run")
 
 
 def test_truncated_checkpoints_are_damaged(saved):
@@ -212,7 +208,7 @@ def interrupted(tmp_path, monkeypatch):
 OTHER_ROWS = DATA.copy()
 OTHER_ROWS[3, 4] ^= 1
 CHANGES = [{"seed": 1}, {"trials": 3}, {"first_trial": 2}, {"precision": "float64"}, {"batch": 7}, {"hidden": 4}]
-OTHER_RUNS = [(OTHER_ROWS, {}), (DATA[:22], {}), *((DATA, change) for change in CHANGES)]
+OTHER_RUNS = [(OTHER_ROWS, {}), (DATA[:22], {}), (DATA.reshape(7, 23), {}), *((DATA, change) for change in CHANGES)]
 
 
 def test_test_rows_that_a_run_evaluates_belong_to_it(tmp_path):
@@ -268,9 +264,3 @@ def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved,
     with owned(saved, [output]):
         assert {path.name for path in saved.parent.iterdir()} == {*names[1:], "run.npz", "run.npz.lock"}
         assert list(output.parent.iterdir()) == []
-
-
-def test_rows_of_the_same_bits_in_another_shape_are_other_data(interrupted):
-    data = DATA.reshape(7, 23)
-    with pytest.raises(CheckpointError):
-        trainer.run(data, settings_for(), checkpoint=interrupted)

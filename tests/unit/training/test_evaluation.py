@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,6 @@ def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
 
 
 TEST = binary_data(17, M, seed=9)
-
-
 HELD_OUT = {"validation": binary_data(19, M, seed=10), "test": TEST}
 
 
@@ -103,9 +102,7 @@ def test_held_out_rows_of_a_large_run_are_annealed_with_the_training_rows(result
 @pytest.mark.parametrize("part", HELD_OUT)
 @pytest.mark.parametrize("rows", [None, TEST[:0]])
 def test_held_out_rows_that_are_not_there_are_one_line_before_any_work(part, rows):
-    with pytest.raises(
-        SettingsError, match=rf"^{part}_likelihood: must be false, or the data set must have {part} rows, got"
-    ):
+    with pytest.raises(SettingsError, match=rf"^{part}_likelihood: must be false, or .* have {part} rows, got"):
         trainer.run(DATA, settings_for(**{f"{part}_likelihood": True}), **{part: rows})
 
 
@@ -127,38 +124,46 @@ def test_a_large_run_that_is_stopped_goes_on_with_its_snapshots(result, tmp_path
     assert resumed.curve.equals(result.curve)
 
 
-@pytest.mark.parametrize("base", ["base_rate", "uniform"])
-def test_the_curve_is_what_annealing_each_snapshot_gives(result, base):
-    settings = ANNEALING.model_copy(update={"base": base})
+NAMES = {"log_partition": "log_partition", "standard_error": "log_partition_error", "low": "log_partition_low"}
+NAMES |= {"high": "log_partition_high", "effective_sample_size": "annealing_effective_sample_size"}
+
+
+def annealed(rbm, keys, base):
+    return ais_log_partition(rbm, 11, 13, seed=5, base=base, keys=keys)
+
+
+def bracketed(rbm, keys):
+    return bracketed_log_partition(rbm, DATA, 11, inverse_temperatures(13, "dense"), 5, steps=7, repeat=5, keys=keys)
+
+
+def tempered(rbm, keys):
+    return tempered_log_partition(rbm, DATA, 0.2, 20_000, seed=5, keys=keys)
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [
+        (ANNEALING, partial(annealed, base=base_rate_bias(DATA))),
+        (ANNEALING.model_copy(update={"base": "uniform"}), partial(annealed, base=None)),
+        (BRACKETED, bracketed),
+        (TEMPERING, tempered),
+    ],
+    ids=["base rate", "uniform", "bracket", "tempering"],
+)
+def test_the_curve_is_what_each_snapshot_gives(result, settings, method):
     curve = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
     iterations, models = snapshots_of(result.snapshots)
-    start = base_rate_bias(DATA) if base == "base_rate" else None
     for s, iteration in enumerate(iterations):
-        keys = [(4 << 16) + s, (5 << 16) + s]
-        expected = ais_log_partition(models[s], 11, 13, seed=5, base=start, keys=keys)
+        expected = method(models[s], keys=[(4 << 16) + s, (5 << 16) + s])
         likelihood = log_likelihood(models[s], DATA, expected.log_partition)
-        for metric, values in {
-            "log_partition": expected.log_partition,
-            "log_partition_error": expected.standard_error,
-            "annealing_effective_sample_size": expected.effective_sample_size,
-        }.items():
-            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
         np.testing.assert_allclose(by_metric(curve, "log_likelihood").loc[iteration, [4, 5]], likelihood, rtol=1e-13)
+        for name, values in vars(expected).items():
+            metric = NAMES.get(name, f"log_partition_{name}")
+            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
 
 
-def test_the_curve_is_what_tempering_each_snapshot_gives(result):
-    curve = annealed_curve(result.snapshots, DATA, TEMPERING, first_trial=4)
-    iterations, models = snapshots_of(result.snapshots)
-    for s, iteration in enumerate(iterations):
-        keys = [(4 << 16) + s, (5 << 16) + s]
-        found = tempered_log_partition(models[s], DATA, 0.2, 20_000, seed=5, keys=keys)
-        likelihood = log_likelihood(models[s], DATA, found.log_partition)
-        np.testing.assert_allclose(by_metric(curve, "log_likelihood").loc[iteration, [4, 5]], likelihood, rtol=1e-13)
-        expected = {f"log_partition_{name}": value for name, value in vars(found).items()}
-        expected["log_partition_error"] = expected.pop("log_partition_standard_error")
-        expected["log_partition"] = expected.pop("log_partition_log_partition")
-        for metric, values in expected.items():
-            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
+def test_metrics_of_tempering_are_those_of_annealing_but_for_particles_and_ends(result):
+    curve = annealed_curve(result.snapshots, DATA, SHORT)
     assert set(ANNEALED) - set(curve["metric"]) == {
         *("validation_log_likelihood", "test_log_likelihood"),
         *("annealing_effective_sample_size", "log_partition_low", "log_partition_high"),
@@ -184,23 +189,6 @@ def test_settings_without_a_comparison_are_as_before():
         parse(AnnealingSettings, {"compared": 3}, "test")
 
 
-def test_the_curve_is_what_a_bracket_of_each_snapshot_gives(result):
-    curve = annealed_curve(result.snapshots, DATA, BRACKETED, first_trial=4)
-    iterations, models = snapshots_of(result.snapshots)
-    schedule = inverse_temperatures(13, "dense")
-    for s, iteration in enumerate(iterations):
-        keys = [(4 << 16) + s, (5 << 16) + s]
-        found = bracketed_log_partition(models[s], DATA, 11, schedule, 5, steps=7, repeat=5, keys=keys)
-        for metric, values in {
-            "log_partition": found.log_partition,
-            "log_partition_error": found.standard_error,
-            "log_partition_low": found.low,
-            "log_partition_high": found.high,
-            "annealing_effective_sample_size": found.effective_sample_size,
-        }.items():
-            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
-
-
 def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
     expected = annealed_curve(result.snapshots, DATA, ANNEALING)
     assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
@@ -213,14 +201,8 @@ def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(path), progress=progress)
-    resumed = annealed_curve(
-        result.snapshots,
-        DATA,
-        ANNEALING,
-        checkpointer=Checkpointer(path),
-        progress=lambda *call: shown.append(call[:2]),
-    )
-    assert resumed.equals(expected)
+    more = {"checkpointer": Checkpointer(path), "progress": lambda *call: shown.append(call[:2])}
+    assert annealed_curve(result.snapshots, DATA, ANNEALING, **more).equals(expected)
     assert [call for call in shown if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert shown == sorted(shown)
 
@@ -235,10 +217,9 @@ def changed(array):
 @pytest.mark.parametrize("other", ["snapshot_W", "snapshot_c", "train", "test", "first_trial", "seed"])
 def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other):
     path = tmp_path / "evaluation.npz"
+    stopping = Checkpointer(path, None, lambda: 15)
     with pytest.raises(StoppedError):
-        annealed_curve(
-            result.snapshots, DATA, ANNEALING, {"test": TEST}, checkpointer=Checkpointer(path, None, lambda: 15)
-        )
+        annealed_curve(result.snapshots, DATA, ANNEALING, {"test": TEST}, checkpointer=stopping)
     snapshots = result.snapshots | ({other: changed(result.snapshots[other])} if other in result.snapshots else {})
     with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         annealed_curve(
@@ -259,13 +240,10 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
     found, snapshots = None, []
     while found is None:
-        asked = iter([None, None, None, None, 15])
+        asked = iter([None, None, None, None, 15, *[None] * 1000])
+        checkpointer, threads = Checkpointer(path, stopping=asked.__next__), 1 + len(snapshots) % 2 * 6
         try:
-            found = annealed_curve(
-                *(result.snapshots, DATA, settings),
-                checkpointer=Checkpointer(path, stopping=lambda asked=asked: next(asked, None)),
-                threads=1 + len(snapshots) % 2 * 6,
-            )
+            found = annealed_curve(result.snapshots, DATA, settings, checkpointer=checkpointer, threads=threads)
         except StoppedError as stop:
             line = rf"stopped at snapshot (\d) of {4 + settings.compared}; run the same command again to resume from "
             line += re.escape(str(path))
@@ -282,15 +260,18 @@ def test_an_evaluation_without_a_checkpoint_stops_and_says_so(result):
     assert caught.value.signal == 2
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A run made by the command line, and its data."""
-    folder = tmp_path_factory.mktemp("results")
-    dataset = build("toy", "Toy", train=DATA, source="made", preprocessing="none", options={})
+def trained(folder, settings):
+    """Make a run by the command line, beside its data."""
+    dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
     datasets.save(dataset, folder / "data.npz")
-    arguments = ["--settings", settings_for().canonical(), "--data", str(folder / "data.npz"), "--run-id", "toy"]
+    arguments = ["--settings", settings.canonical(), "--data", str(folder / "data.npz"), "--run-id", "toy"]
     assert main(["train", *arguments, "--out", str(folder / "run")]) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return trained(tmp_path_factory.mktemp("results"), settings_for())
 
 
 def evaluate(folder: Path, out: str, **changes):
@@ -312,11 +293,7 @@ def test_the_command_writes_a_folder_like_a_run_s(folder, result):
 
 
 def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path, result):
-    dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
-    datasets.save(dataset, tmp_path / "data.npz")
-    settings = settings_for(test_likelihood=True).canonical()
-    arguments = ["--settings", settings, "--data", str(tmp_path / "data.npz"), "--run-id", "toy"]
-    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 0
+    trained(tmp_path, settings_for(test_likelihood=True))
     assert evaluate(tmp_path, "evaluation") == 0
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, {"test": TEST}, first_trial=4)
     found = results.read_table(tmp_path / "evaluation", "curve.parquet")
@@ -328,14 +305,11 @@ def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_n
     folder, tmp_path, capsys, monkeypatch
 ):
     """As after training anew with other code: the folder's name, the settings and the data are the same."""
-    for name in ("data.npz", "run"):
-        copy = shutil.copytree if (folder / name).is_dir() else shutil.copy
-        copy(folder / name, tmp_path / name)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("evaluation"))
     with monkeypatch.context() as patched:
         patched.setattr("rbmbench.cli.stopping.StopSignals.__call__", lambda _: 15)
         assert evaluate(tmp_path, "evaluation") == 128 + 15
-    arguments = ["--settings", settings_for(seed=7).canonical(), "--data", str(tmp_path / "data.npz")]
-    assert main(["train", *arguments, "--run-id", "toy", "--out", str(tmp_path / "run")]) == 0
+    trained(tmp_path, settings_for(seed=7))
     capsys.readouterr()
     assert evaluate(tmp_path, "evaluation") == 2
     assert f"{tmp_path / 'state.npz'}: checkpoint must be of these settings, data and models" in capsys.readouterr().err
@@ -423,9 +397,8 @@ def test_an_annealing_that_fails_gives_one_warning_for_all_snapshots():
     snapshots = {"snapshot_iterations": np.arange(3)} | {f"snapshot_{name}": p for name, p in parameters.items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        curve = annealed_curve(
-            snapshots, np.ones((5, M)), AnnealingSettings(particles=2, temperatures=1, base="uniform")
-        )
+        settings = AnnealingSettings(particles=2, temperatures=1, base="uniform")
+        curve = annealed_curve(snapshots, np.ones((5, M)), settings)
     assert (by_metric(curve, "log_likelihood") > 0).all(axis=None)
     (warning,) = caught
     assert str(warning.message).startswith("log-likelihood of binary rows: must be at most 0")

@@ -25,6 +25,7 @@ ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for
 # More rows than a block takes at once, of which an epoch has two mini-batches and leaves some over; or all of them.
 BATCH = pytest.mark.parametrize("batch", [37, ROWS])
 DATA = binary_data(ROWS, M)
+LONG = (131, 2, 7), (3, 101, 2)
 # Without pauses launches can be counted.
 pytestmark = [NEEDS_COMPILER, pytest.mark.usefixtures("no_pauses")]
 
@@ -37,10 +38,9 @@ def device():
 
 
 def trained(name, k, backend="cupy", batch=37, data=DATA, hidden=N, **settings):
-    values = {"iterations": 11, "trials": 3, "seed": 2, "precision": "float64", "evaluate_every": 5}
-    return rbmbench.train(
-        data, hidden=hidden, estimator=name, options={"k": k}, backend=backend, batch=batch, **values | settings
-    )
+    values = {"iterations": 11, "trials": 2, "seed": 2, "precision": "float64", "evaluate_every": 5}
+    values |= {"estimator": name, "options": {"k": k}, "backend": backend} | settings
+    return rbmbench.train(data, hidden=hidden, batch=batch, **values)
 
 
 def hold(ours, theirs, absolute):
@@ -89,11 +89,7 @@ def test_a_run_with_the_kernel_is_that_without(device, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "m", "n", "batch"),
-    [
-        *(("pop_cd", *sizes) for sizes in ((1, 1, 1), (2, 3, 5), (131, 2, 7), (3, 101, 2))),
-        ("cd", 131, 2, 7),
-        ("pcd", 3, 101, 2),
-    ],
+    [*(("pop_cd", *sizes) for sizes in ((1, 1, 1), (2, 3, 5), *LONG)), ("cd", *LONG[0]), ("pcd", *LONG[1])],
 )
 def test_layers_smaller_and_larger_than_what_a_block_takes_at_once(device, name, m, n, batch):
     values = {"data": binary_data(11, m), "hidden": n, "batch": batch, "iterations": 7, "evaluate_every": 7}
@@ -106,8 +102,8 @@ def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result
     values = {"iterations": 7}
     plain = trained(name, k, **values)
     hold(trained(name, k, evaluate_every=1, **values), plain, 0)
-    alone = trained(name, k, trials=1, first_trial=2, **values)
-    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[2])
+    alone = trained(name, k, trials=1, first_trial=1, **values)
+    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[1])
     with runs_on_cpu(reverse_threads=True):
         assert_equal(trained(name, k, **values), plain)
 
@@ -179,9 +175,7 @@ def test_where_the_workspace_lies_changes_nothing(device, name):
             ours = trained(name, 2, trials=1)
         assert (KERNEL in small.launches) == fits
         hold(ours, plain, 0 if fits else 1e-11)
-    assert ours.backend["backend_iterations"].endswith(
-        f"one by one: {least} bytes of shared memory, the device has {least - 1}"
-    )
+    assert f"one by one: {least} bytes of shared memory" in ours.backend["backend_iterations"]
 
 
 def test_parameters_that_take_more_than_every_device_gives(device):

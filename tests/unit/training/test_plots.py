@@ -89,10 +89,6 @@ def test_weights_of_zero_are_drawn(ax):
 
 @pytest.mark.parametrize("shape", [(2, 4), (-2, -3), (1.5, 4), (6,), 6, "23", (2, 3, 1)])
 def test_shapes_that_do_not_fit_are_one_line(ax, shape):
-    if shape is None:
-        with pytest.raises(SettingsError, match=r"^plot_filters: must be one model, got an RBM of shape \(2, 6, 5\)"):
-            plot_filters(random_rbm(6, 5, (2,)), None, ax)
-        return
     with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6, got .*"):
         plot_samples(binary_data(11, 6), shape, ax)
 

@@ -132,26 +132,20 @@ def test_html_escapes_what_a_file_says(copied):
 
 def test_models_that_are_not_evaluated_say_so_and_are_annealed():
     data = binary_data(31, 29)
-    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, trials=2, first_trial=3)
+    options = {"estimator": "pop_cd", "trials": 2, "first_trial": 3}
+    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, **options)
     assert "not evaluated" in repr(result)
-    with pytest.raises(SettingsError, match=r"^unknown metric 'log_likelihood'; .*none; .*`annealed` evaluates"):
+    with pytest.raises(SettingsError, match=r"^unknown metric 'log_likelihood'; allowed: eff.*`annealed` evaluates"):
         result.plot()
-    annealed = result.annealed(data, particles=7, temperatures=13, seed=5)
-    expected = annealed_curve(
-        result.snapshots, data, AnnealingSettings(particles=7, temperatures=13, seed=5), first_trial=3
-    )
+    budget = {"particles": 7, "temperatures": 13, "seed": 5}
+    annealed = result.annealed(data, **budget)
+    expected = annealed_curve(result.snapshots, data, AnnealingSettings(**budget), first_trial=3)
     pd.testing.assert_frame_equal(annealed.curve[: len(expected)], expected)
+    assert set(annealed.curve["metric"][len(expected) :]) == {"effective_sample_size"}
     error = expected.query("metric == 'log_partition_error' and iteration == 2")["value"].max()
     assert repr(annealed).endswith(f"); log Z is annealed, standard error {error:.2g})")
     with pytest.raises(SettingsError, match=r"^annealed: particles: must .*, got 1"):
         result.annealed(data, particles=1)
-
-
-def test_diagnostics_stay_beside_what_is_annealed():
-    data = binary_data(31, 29)
-    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, estimator="pop_cd")
-    metrics = set(result.annealed(data, particles=7, temperatures=13).curve["metric"])
-    assert {"effective_sample_size", "log_likelihood"} <= metrics
 
 
 def test_what_is_exact_is_not_annealed():

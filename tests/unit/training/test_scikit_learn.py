@@ -22,9 +22,8 @@ DATA = binary_data(23, 7)
 
 
 def fitted(**parameters):
-    return RBMTransformer(**{"n_components": 5, "batch_size": 3, "n_iter": 2, "random_state": 11} | parameters).fit(
-        DATA
-    )
+    defaults = {"n_components": 5, "batch_size": 3, "n_iter": 2, "random_state": 11}
+    return RBMTransformer(**defaults | parameters).fit(DATA)
 
 
 @parametrize_with_checks([RBMTransformer(n_components=3, n_iter=1)])
@@ -186,9 +185,8 @@ def test_pseudo_likelihoods_are_those_of_the_enumerated_model():
     np.testing.assert_allclose(np.mean(one_by_one, axis=0), expected, rtol=1e-10)
     several = random_rbm(7, 5, (2, 3), seed=3)
     assert pseudo_log_likelihood(several, DATA).shape == (2, 3, 23)
-    np.testing.assert_array_equal(
-        pseudo_log_likelihood(several, DATA)[1, 2], pseudo_log_likelihood(several[1, 2], DATA)
-    )
+    values = pseudo_log_likelihood(several, DATA)[1, 2]
+    np.testing.assert_array_equal(values, pseudo_log_likelihood(several[1, 2], DATA))
 
 
 def test_log_z_has_an_error(monkeypatch):
@@ -205,9 +203,8 @@ def test_log_z_has_an_error(monkeypatch):
 def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enumerable, capsys):
     monkeypatch.setattr(scikit_learn, "is_enumerable", lambda *_: enumerable)
     rows = binary_data(61, 7, p=0.5)  # coins: any fit of them overfits
-    model = RBMTransformer(
-        5, learning_rate=0.5, n_iter=97, early_stopping=True, validation_fraction=0.3, n_iter_no_change=3, verbose=True
-    )
+    options = {"early_stopping": True, "validation_fraction": 0.3, "n_iter_no_change": 3, "verbose": True}
+    model = RBMTransformer(5, learning_rate=0.5, n_iter=97, **options)
     model.set_params(random_state=3).fit(rows)
     scores = model.validation_scores_
     best = int(np.argmax(scores))

@@ -52,9 +52,8 @@ def test_a_stopped_run_goes_on_with_its_velocity(tmp_path):
 
 
 def test_it_is_an_update_rule_of_train():
-    result = rbmbench.train(
-        DATA, hidden=N, batch=5, iterations=7, update={"name": "momentum", "options": {"momentum": np.float32(0.5)}}
-    )
+    rule = {"name": "momentum", "options": {"momentum": np.float32(0.5)}}
+    result = rbmbench.train(DATA, hidden=N, batch=5, iterations=7, update=rule)
     assert result.settings.schedule[0].update.options == {"momentum": 0.5}
 
 
