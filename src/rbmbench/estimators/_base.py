@@ -74,7 +74,7 @@ class Estimator(ABC):
     def __init__(self):
         self.buffers = Buffers()
 
-    def check_sizes(self, visible_units: int, hidden_units: int) -> None:
+    def check_sizes(self, visible_units: int, hidden_units: int) -> None:  # noqa: B027 - optional
         """Raise a `SettingsError` if RBMs of this size are too large for the estimator."""
 
     def products(

@@ -32,7 +32,7 @@ class UpdateRule(ABC):
 
     fused: str | None = None
 
-    def check(self, estimator) -> None:
+    def check(self, estimator) -> None:  # noqa: B027 - optional
         """Raise a `SettingsError` if the rule cannot be used with the estimator."""
 
     def products(
