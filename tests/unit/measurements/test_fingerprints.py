@@ -208,7 +208,8 @@ def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, name, old
     assert (edited_recipe(monkeypatch, name, old, new) != before) == is_noticed
 
 
-def test_the_code_of_a_data_set_of_a_plug_in_is_that_which_was_imported(monkeypatch, tmp_path):
+@pytest.mark.usefixtures("no_plugins")
+def test_the_code_of_a_data_set_of_a_plug_in_is_that_which_was_imported(tmp_path):
     file = tmp_path / "own_rows.py"
     text = "from rbmbench.datasets import REGISTRY, Recipe\n\n@REGISTRY.register\nclass Own(Recipe):\n    value = 1\n"
     file.write_text(text)
