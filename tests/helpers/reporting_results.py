@@ -9,9 +9,9 @@ import pandas as pd
 
 DIFFERENCE = {"id": "popcd_1.a", "where": "Figure 1a", "text": "pop-CD-1 ends above CD-1", "published": "higher"}
 DIFFERENCE |= {"kind": "final_difference", "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "above": 0.0}
-PRINTED = [("cd_1", 1e-4, 0.02), ("pop_cd_1", 3.7e-4, 8e-9)]
-PRINTED = [{"row": "r", "algorithm": name, "variance": variance, "bias": bias} for name, variance, bias in PRINTED]
-PRINTED = {"estimates": 50000, "entries": PRINTED}
+OF_CD = {"row": "r", "algorithm": "cd_1", "variance": 1e-4, "bias": 0.02}
+OF_POP_CD = {"row": "r", "algorithm": "pop_cd_1", "variance": 3.7e-4, "bias": 8e-9}
+PRINTED = {"estimates": 50000, "entries": [OF_CD, OF_POP_CD]}
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 DATA = {"name": "toy", "title": "Toy & Bars", "rows": {"train": 13, "validation": 0, "test": 0}, "visible": 5}
 DATA |= {"source": "made by rule", "preprocessing": "none", "files": [], "stand_in_for": None}

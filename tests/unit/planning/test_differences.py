@@ -40,8 +40,8 @@ def table(**settings):
 
 BUDGET, SETTING, DATA = "budget", "setting", "data"
 CD = "expected_cd_1"
-TWO_STAGES = [{"estimator": "expected_cd", "options": {"k": 1}} | until for until in ({"until": 100}, {})]
-TWO_STAGES = {"estimator": None, "options": None, "schedule": TWO_STAGES}
+STAGE = {"estimator": "expected_cd", "options": {"k": 1}}
+TWO_STAGES = {"estimator": None, "options": None, "schedule": [STAGE | {"until": 100}, STAGE]}
 RUN = {
     "data": [
         (panel(data="one_d_ball", batch=7), ("data", SETTING)),

@@ -28,7 +28,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
-from rbmbench.jobs import Sizes, couple, of_name
+from rbmbench.jobs import Sizes, _costs, couple, of_name
 from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
@@ -328,6 +328,8 @@ def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
     large = training_work(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
     assert "state" not in large
+    assert _costs.snapshots(run_settings(hidden=101, iterations=450), 107) == 6
+    assert _costs.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
 
 
 def test_shared_runs_count_once(smoke, known):

@@ -400,8 +400,8 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
         assert run.evaluate_every == run.iterations  # the last one
 
 
-TWO_STAGES = {"label": "Two", "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}]}
-TWO_STAGES = {"algorithms": {"two": TWO_STAGES}, "figures": {"fig1": {"algorithms": ["two"]}}}
+STAGED = {"label": "Two", "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}]}
+TWO_STAGES = {"algorithms": {"two": STAGED}, "figures": {"fig1": {"algorithms": ["two"]}}}
 
 
 @pytest.mark.parametrize(
