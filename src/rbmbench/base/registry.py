@@ -53,7 +53,7 @@ class Registry(Generic[Part]):
     def register(self, maker: type[Part]) -> type[Part]:
         """Register ``maker`` as the factory of the part named after its module.
 
-        A `SettingsError` is raised if the name of one from outside is taken, a `TypeError` if a method is missing.
+        A `SettingsError` is raised if the name of a plug-in is taken, a `TypeError` if a method is not defined.
         """
         if missing := sorted(getattr(maker, "__abstractmethods__", ())):
             raise TypeError(f"{maker.__name__} must define {', '.join(missing)}")

@@ -69,7 +69,7 @@ class SampleJob(Measurement):
         data = datasets.build("probe", "Probe", **parts, source="generated", preprocessing="none", options={})
         sampled = sampling.sampled(probes.models(visible, hidden, precision), data, settings)
         likelihoods = {name: sampled.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
-        # Likelihoods of few samples are equal for most samplers; bits do not depend on digits.
+        # Most samplers have equal likelihoods of so few samples; samples as bits differ, and have no rounding errors.
         return likelihoods | {name: (images > 127).astype(np.float64) for name, images in sampled.shown.items()}
 
 

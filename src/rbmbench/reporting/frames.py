@@ -325,5 +325,5 @@ def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) 
 
     ``level`` has the leading shape of the curves, or one that goes with it.
     """
-    there = means >= np.asarray(level)[..., None]
-    return np.where(there.any(axis=-1), iterations[there.argmax(axis=-1)], np.inf)
+    reached = means >= np.asarray(level)[..., None]
+    return np.where(reached.any(axis=-1), iterations[reached.argmax(axis=-1)], np.inf)

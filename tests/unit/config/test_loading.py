@@ -282,7 +282,9 @@ def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(c
     text = (config / "tiny.yaml").read_text()
     (config / "tiny.yaml").write_text(re.sub(r"evaluate_at:\s*- 1", f"evaluate_at: {list(range(1, 29_989))}", text))
     configuration = load(files)
-    with pytest.raises(SettingsError, match=r"bars_and_stripes-\S+: settings: must have at most \d+ bytes"):
+    with pytest.raises(
+        SettingsError, match=r"bars_and_stripes-\S+: settings: must have at most \d+ bytes as JSON, got \d+"
+    ):
         plan(configuration)
 
 

@@ -114,7 +114,8 @@ def test_nothing_works(server, declare, places, tmp_path):
     wrong = f"{server.base}/wrong: wrong checksum of a.bin: must be sha256 {SHA256}, got "
     other = hashlib.sha256(b"other bytes").hexdigest()
     missing = f"mirror {tmp_path}: no such file", f"{server.base}/missing: HTTP status 404"
-    for words in ("cannot get a.bin", *missing, wrong + other, "RBMBENCH_DATA_MIRROR"):
+    by_hand = f"put the file by hand into {tmp_path / 'cache' / 'set'}"
+    for words in ("cannot get a.bin", *missing, wrong, other, by_hand, "RBMBENCH_DATA_MIRROR"):
         assert words in line
     assert not (tmp_path / "cache").exists()
 

@@ -62,7 +62,10 @@ def test_samples_by_hand(m, n):
 
 
 def test_more_units_than_can_be_listed_are_refused():
-    with pytest.raises(SettingsError, match=r"^exact samples: must have at most 25 units .*, got 26 visible and 29"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^exact samples: must have at most 25 units in the smaller layer, got 26 visible and 29 hidden units",
+    ):
         exact_samples(random_rbm(26, 29, (1,)), 1, training_stream(1))
 
 

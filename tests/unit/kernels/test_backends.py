@@ -18,7 +18,8 @@ def test_unknown_backends_are_named(name):
 
 def test_cupy_that_is_not_there_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(SettingsError, match=r"^backend: must be auto or numpy here, got 'cupy', but CuPy is not ins"):
+    line = r"^backend: must be auto or numpy here, got 'cupy', but CuPy is not installed\Z"
+    with pytest.raises(SettingsError, match=line):
         backends.choose("cupy", 1.0)
     assert backends.choose("auto", 1e12) == (np, "automatic: CuPy is not installed")
 

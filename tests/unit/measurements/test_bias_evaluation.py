@@ -127,7 +127,8 @@ def test_a_panel_may_have_its_own_evaluations(tmp_path):
     ("estimator", "bias"), [("cd", "bias_bound: {}"), ("expected_cd", "bias_bound: null")], ids=["metric", "estimator"]
 )
 def test_too_many_units_of_a_panel_are_one_line_before_any_work(tmp_path, estimator, bias):
-    line = r"toy\.yaml: figures\.fig1\.panels\.a\.hidden: .*: must have at most 24 units .*, got 16 visible and 9 "
+    key, units = r"toy\.yaml: figures\.fig1\.panels\.a\.hidden", "must have at most 24 units in both layers together"
+    line = rf"{key}: enumerated Gibbs chains: {units}, got 16 visible and 9 hidden units\Z"
     with pytest.raises(SettingsError, match=line):
         planned(tmp_path, estimator, hidden=9, bias=bias)
     assert planned(tmp_path, "cd", hidden=9, bias="bias_bound: null").hidden == 9

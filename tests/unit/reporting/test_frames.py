@@ -143,7 +143,7 @@ def test_folder_that_cannot_exist_is_one_line(tmp_path, folder):
     values["panels"][0]["runs"][0]["folder"] = folder
     path = tmp_path / "popcd_fig1.json"
     path.write_text(json.dumps(values))
-    with pytest.raises(ResultsError):
+    with pytest.raises(ResultsError, match=r"\A[^\n]*/meta\.json: cannot be read[^\n]*\Z"):
         read_spec(path).read()
 
 

@@ -153,8 +153,8 @@ def test_page_is_self_contained(page):
 
 
 def test_page_shows_verdicts_with_words(page):
-    check = "popcd, tiny, <b>check</b></small>"
-    for words in ("✓ reproduced</td>", check, "below -0.25", "1.00 to 1.50", "0.0242761"):
+    check, power = "<small>popcd, tiny, <b>check</b></small>", "would not be reproduced: below -0.25"
+    for words in ("✓ reproduced</td>", check, power, "1.00 to 1.50", "0.0242761"):
         assert words in page
 
 
@@ -166,7 +166,7 @@ def test_page_escapes_text(page):
 
 def test_page_names_stand_ins_cuts_and_provenance(page):
     provenance = "a processor, 2 cores, 4 GB memory", "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab"
-    for words in ("Digits 8x8 in place of MNIST.", *provenance, "popcd_fig1-a-cd_1"):
+    for words in ("Stand-in data: Digits 8x8 in place of MNIST.", *provenance, "popcd_fig1-a-cd_1"):
         assert words in page
 
 

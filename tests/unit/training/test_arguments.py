@@ -46,7 +46,9 @@ def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
     "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
 def test_a_schedule_and_what_it_replaces_are_refused_together(given):
-    with pytest.raises(SettingsError, match=rf"^train: must be either .*, got a schedule and {next(iter(given))}"):
+    with pytest.raises(
+        SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(given))}"
+    ):
         rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
 
 
