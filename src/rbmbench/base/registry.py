@@ -41,21 +41,27 @@ class Registry(Generic[Part]):
     Every module of ``package`` whose name has no leading underscore and is not in ``exclude`` defines the part of that
     name: a class or function decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the
     part. So do the modules of plug-ins, see `rbmbench.base.plugins`; ``package`` is their group of entry points.
-    ``kind`` is the noun for parts in error messages.
+    ``kind`` is the noun for parts in error messages, ``attributes`` are those that the class of a part must have.
     """
 
-    def __init__(self, package: str, kind: str, exclude: Collection[str] = ()):
+    def __init__(self, package: str, kind: str, exclude: Collection[str] = (), attributes: Collection[str] = ()):
         self.package = package
         self.exclude = exclude
+        self.attributes = attributes
         self.kind = kind
         self._makers: dict[str, type[Part]] = {}
 
     def register(self, maker: type[Part]) -> type[Part]:
         """Register ``maker`` as the factory of the part named after its module.
 
-        A `SettingsError` is raised if the name of a plug-in is taken, a `TypeError` if a method is not defined.
+        A `SettingsError` is raised if the name of a plug-in is taken, a `TypeError` if it lacks a required attribute or
+        a method, or if a class that is such an attribute lacks a method.
         """
-        if missing := sorted(getattr(maker, "__abstractmethods__", ())):
+        missing = sorted(getattr(maker, "__abstractmethods__", ()))
+        for name in self.attributes:
+            methods = getattr(getattr(maker, name, None), "__abstractmethods__", ())
+            missing += [f"{name}.{method}" for method in sorted(methods)] if hasattr(maker, name) else [name]
+        if missing:
             raise TypeError(f"{maker.__name__} must define {', '.join(missing)}")
         package, _, name = maker.__module__.rpartition(".")
         if package != self.package:

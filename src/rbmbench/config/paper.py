@@ -11,7 +11,7 @@ from rbmbench.base.registry import Registry
 from rbmbench.base.settings import Settings
 from rbmbench.config.parts import Algorithm, DataEntry, Defaults, FigureName, MainConfig, Name, SamplerEntry, TableName
 
-KINDS: Registry = Registry("rbmbench.kinds", "kind")
+KINDS: Registry = Registry("rbmbench.kinds", "kind", attributes=("SPEC",))
 """Kinds of figures and tables, subclasses of `rbmbench.planning.kinds.Kind`."""
 
 

@@ -16,7 +16,12 @@ from rbmbench.base.settings import Settings
 if TYPE_CHECKING:
     from rbmbench.jobs._base import JobKind
 
-REGISTRY: Registry[JobKind] = Registry("rbmbench.jobs", "kind of job", exclude=("fingerprints", "probes"))
+REGISTRY: Registry[JobKind] = Registry(
+    "rbmbench.jobs",
+    "kind of job",
+    exclude=("fingerprints", "probes"),
+    attributes=("Settings", "folder", "files", "rule", "infix", "title"),
+)
 
 
 @cache

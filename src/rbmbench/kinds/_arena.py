@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.metrics import metric_of
+from rbmbench.base.metrics import INTERVAL, metric_of
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Legend, Mark, Series, Table
 from rbmbench.planning.specs import FigureSpec, Place, Source, TableSpec
 from rbmbench.reporting import charts
@@ -89,7 +89,7 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
             caption += f" {count(contest.products)} products"
             parts.append(part_of(caption, _cells(of_contest), 1))
         notes = [
-            "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
+            f"Held-out log-likelihood: mean over judged trials, nats per row, with Student's {INTERVAL}. Rank: mean"
             " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
             " certificate finds nothing wrong, of those that were examined.",
             _without_ranks(numbers),
@@ -193,7 +193,7 @@ def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     ]
     first = ChartPanel(
         name="overall",
-        title="Mean rank over all contests, 95 % interval",
+        title=f"Mean rank over all contests, {INTERVAL}",
         heading=("",),
         x=Axis(title="algorithm", ticks=tuple(spec.labels[name] for name in order)),
         y=Axis(title="mean rank", label="mean rank over all contests"),
@@ -218,7 +218,7 @@ def _ranks_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
     contests = numbers[numbers["contest"] != OVERALL]
     return (
         "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
-        " Left: mean over contests and trials, with Student's 95 % intervals"
+        f" Left: mean over contests and trials, with Student's {INTERVAL}s"
         f" over the {unit_of(len(spec.contests))}s. Right: mean over the trials of each contest,"
         f" under equal matrix products. {_without_ranks(contests)}"
         f" {_contests_in_words(spec, contests)}"
@@ -335,7 +335,7 @@ def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
             "algorithm": products["label"],
             "rate": rates,
             "log-likelihood": _values(products),
-            "95 % interval": [interval(*ends) for ends in products[["low", "high"]].to_numpy()],
+            INTERVAL: [interval(*ends) for ends in products[["low", "high"]].to_numpy()],
             "rank": products["rank"].map(_rank),
             "no fault found": [f"{certified} of {examined}" if examined else "-" for certified, examined in judged],
             "seconds": products["seconds"].map(significant),

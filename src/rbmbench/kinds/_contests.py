@@ -8,6 +8,7 @@ are judged, by rows that are used for nothing else.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
@@ -92,9 +93,9 @@ class OfContests(Kind):
 
     SPEC = ArenaSpec
 
+    @abstractmethod
     def contests_of(self, paper: Paper) -> Contests:
         """Return the figure whose contests are shown."""
-        raise NotImplementedError
 
     def plan(self, planner: Planner, key: str) -> Output:
         shown = self.contests_of(planner.paper)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.metrics import COMPARED, metric_of
+from rbmbench.base.metrics import COMPARED, INTERVAL, metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark, Numbers, Series
 from rbmbench.planning.differences import Difference
@@ -48,7 +48,7 @@ MOST_OMITTED = 3
 """Trials that are left out, of those that a panel names."""
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """What the lines of a panel's second and third metric are."""
-ESTIMATES = "thin bars: 95 % intervals of estimates"
+ESTIMATES = f"thin bars: {INTERVAL}s of estimates"
 CIRCLES = "open circles, dotted bars: by annealed importance sampling"
 ANNEALING = "annealing."
 """What begins the names of settings of annealing."""
@@ -285,7 +285,7 @@ def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
         )
     if is_bracketed.any():
         yield (
-            "log Z by annealed importance sampling in both directions: 95 % intervals at most"
+            f"log Z by annealed importance sampling in both directions: {INTERVAL}s at most"
             f" {certainty['widest interval'].max():.2g} nats wide."
         )
     if len(tempered):

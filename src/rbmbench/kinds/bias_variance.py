@@ -69,78 +69,6 @@ class EstimatedModels(Panel):
     )
 
 
-@KINDS.register
-class BiasVariance(Kind):
-    """A table of the bias and variance of gradient estimates of trained models."""
-
-    kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
-    trained_with: Name = Field(description="key of the algorithm that trains the models")
-    estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
-    models: Count = Field(description="trained models per row")
-    estimates: Count = Field(description="gradient estimates per estimator and model")
-    ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
-    rows: Annotated[dict[Name, EstimatedModels], Field(min_length=1)] = Field(description="the rows, by name")
-
-    IS_TABLE = True
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        for row in self.rows:
-            yield from (f"{row}.{name}" for name in self.estimators)
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        checks.check_algorithms(self.estimators, (*location, "estimators"))
-        checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
-        checks.check_one_stage(self.estimators, (*location, "estimators"))
-        for name, row in self.rows.items():
-            checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        rows, runs, estimates, parts = [], [], [], {}
-        for name, row in self.rows.items():
-            run = planner.run(row, self.trained_with, row.trials or self.models)
-            truths = self._ground_truths(planner, row, run)
-            of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
-            runs.append(run.id)
-            estimates += [estimate.id for estimate in of_row.values()]
-            of_truths = [planner.plan.jobs[truth] for truth in truths]
-            parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
-            entries = planner.labelled({one: planner.plan.folder(estimate) for one, estimate in of_row.items()})
-            for entry in entries:
-                entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
-            folders = {"model": planner.plan.folder(run), "estimates": entries}
-            shared = row.model_dump(include={"data", "hidden", "rate", "samples"})
-            rows.append(Row(name=name, **shared, ground_truth=self.ground_truth.model_dump(), **folders))
-        spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
-        return Output(spec, unique([*runs, *estimates]), parts)
-
-    def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
-        """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
-        seed = planner.seed("ground_truth", row.data, row.hidden)
-        chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
-        if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
-            chosen.insert(0, GroundTruthSettings(method="exact"))
-        truths = []
-        for settings in chosen:
-            name = f"{row.data}-{row.hidden}h-{settings.method}-truth"
-            title = f"{settings.method.replace('_', ' ')} gradient, {planner.trained_on(row)}"
-            truths.append(planner.measured("ground_truth", name, run, settings, title=title).id)
-        return tuple(truths)
-
-    def _estimate(
-        self, planner: Planner, row: EstimatedModels, run: Job, algorithm: str, truths: tuple[str, ...]
-    ) -> Job:
-        """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
-        settings = EstimateSettings(
-            estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
-            batch=row.samples or planner.paper.data[row.data].batch,
-            estimates=self.estimates,
-            seed=planner.seed("estimates", row.data, row.hidden),
-        )
-        name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
-        title = f"bias of {planner.paper.algorithms[algorithm].label}, {planner.trained_on(row)}"
-        return planner.measured("estimate", name, run, settings, truths, title)
-
-
 # --- What is shown ----------------------------------------------------------------------------------------------------
 
 
@@ -298,6 +226,79 @@ class BiasVarianceSpec(TableSpec):
         )
 
 
+@KINDS.register
+class BiasVariance(Kind):
+    """A table of the bias and variance of gradient estimates of trained models."""
+
+    kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
+    trained_with: Name = Field(description="key of the algorithm that trains the models")
+    estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
+    models: Count = Field(description="trained models per row")
+    estimates: Count = Field(description="gradient estimates per estimator and model")
+    ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
+    rows: Annotated[dict[Name, EstimatedModels], Field(min_length=1)] = Field(description="the rows, by name")
+
+    IS_TABLE = True
+    SPEC = BiasVarianceSpec
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        for row in self.rows:
+            yield from (f"{row}.{name}" for name in self.estimators)
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        checks.check_algorithms(self.estimators, (*location, "estimators"))
+        checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
+        checks.check_one_stage(self.estimators, (*location, "estimators"))
+        for name, row in self.rows.items():
+            checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        rows, runs, estimates, parts = [], [], [], {}
+        for name, row in self.rows.items():
+            run = planner.run(row, self.trained_with, row.trials or self.models)
+            truths = self._ground_truths(planner, row, run)
+            of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
+            runs.append(run.id)
+            estimates += [estimate.id for estimate in of_row.values()]
+            of_truths = [planner.plan.jobs[truth] for truth in truths]
+            parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
+            entries = planner.labelled({one: planner.plan.folder(estimate) for one, estimate in of_row.items()})
+            for entry in entries:
+                entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
+            folders = {"model": planner.plan.folder(run), "estimates": entries}
+            shared = row.model_dump(include={"data", "hidden", "rate", "samples"})
+            rows.append(Row(name=name, **shared, ground_truth=self.ground_truth.model_dump(), **folders))
+        spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
+        return Output(spec, unique([*runs, *estimates]), parts)
+
+    def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
+        """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
+        seed = planner.seed("ground_truth", row.data, row.hidden)
+        chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
+        if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
+            chosen.insert(0, GroundTruthSettings(method="exact"))
+        truths = []
+        for settings in chosen:
+            name = f"{row.data}-{row.hidden}h-{settings.method}-truth"
+            title = f"{settings.method.replace('_', ' ')} gradient, {planner.trained_on(row)}"
+            truths.append(planner.measured("ground_truth", name, run, settings, title=title).id)
+        return tuple(truths)
+
+    def _estimate(
+        self, planner: Planner, row: EstimatedModels, run: Job, algorithm: str, truths: tuple[str, ...]
+    ) -> Job:
+        """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
+        settings = EstimateSettings(
+            estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
+            batch=row.samples or planner.paper.data[row.data].batch,
+            estimates=self.estimates,
+            seed=planner.seed("estimates", row.data, row.hidden),
+        )
+        name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
+        title = f"bias of {planner.paper.algorithms[algorithm].label}, {planner.trained_on(row)}"
+        return planner.measured("estimate", name, run, settings, truths, title)
+
+
 def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
     """Return text cells as the paper lays them out: a row for each problem and k, measured beside published numbers.
 
@@ -359,6 +360,3 @@ def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
         budgets = (difference for difference in spec.of_part(row) if difference.kind == "budget")
         if less := phrases(budgets, UNITS | {"iterations": "training iterations", "trials": "models"}):
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
-
-
-BiasVariance.SPEC = BiasVarianceSpec

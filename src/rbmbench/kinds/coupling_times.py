@@ -40,48 +40,6 @@ EARLY = 10
 """The paper says which share of the stopping times is no larger."""
 
 
-@KINDS.register
-class CouplingTimes(Kind):
-    """A figure of how long coupled chains of one random model take to meet, for several couplings."""
-
-    kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
-    visible: Count = Field(description="visible units of the model")
-    hidden: Count = Field(description="hidden units of the model")
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        description="standard deviation of the normal entries of W, b and c"
-    )
-    replications: ChainCount = Field(description="pairs of chains per coupling")
-    longest: LastStep = Field(description="steps after which a pair is cut")
-    printed: tuple[Printed, ...] = Field(
-        default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
-    )
-    couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
-        default=("general", "rbm"),
-        description="couplings of the pairs: general (any model), rbm, both_layers, from_start",
-    )
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        return iter(self.couplings)
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        """Return the figure, its chains added to the plan; all couplings share one model and one start."""
-        sizes = self.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
-        seed = planner.seed("couplings", self.visible, self.hidden)
-        chains = []
-        for coupling in self.couplings:
-            settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
-            identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
-            title = f"{coupling} coupling of chains, {self.visible}x{self.hidden}"
-            chains.append(planner.plan.add(Job(identity, "couple", settings, title=title)))
-        spec = CouplingTimesSpec(
-            **planner.heading(key, self),
-            **sizes,
-            printed=self.printed,
-            couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
-        )
-        return planner.output(spec, {("", job.settings.coupling): (job,) for job in chains})
-
-
 class Chains(Spec):
     """The stopping times of one coupling."""
 
@@ -189,6 +147,50 @@ class CouplingTimesSpec(FigureSpec):
         return Source(label=TITLES[name], frame=of_coupling, budget=budget, **more)
 
 
+@KINDS.register
+class CouplingTimes(Kind):
+    """A figure of how long coupled chains of one random model take to meet, for several couplings."""
+
+    kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
+    visible: Count = Field(description="visible units of the model")
+    hidden: Count = Field(description="hidden units of the model")
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="standard deviation of the normal entries of W, b and c"
+    )
+    replications: ChainCount = Field(description="pairs of chains per coupling")
+    longest: LastStep = Field(description="steps after which a pair is cut")
+    printed: tuple[Printed, ...] = Field(
+        default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
+    )
+    couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
+        default=("general", "rbm"),
+        description="couplings of the pairs: general (any model), rbm, both_layers, from_start",
+    )
+
+    SPEC = CouplingTimesSpec
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        return iter(self.couplings)
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        """Return the figure, its chains added to the plan; all couplings share one model and one start."""
+        sizes = self.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
+        seed = planner.seed("couplings", self.visible, self.hidden)
+        chains = []
+        for coupling in self.couplings:
+            settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
+            identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
+            title = f"{coupling} coupling of chains, {self.visible}x{self.hidden}"
+            chains.append(planner.plan.add(Job(identity, "couple", settings, title=title)))
+        spec = CouplingTimesSpec(
+            **planner.heading(key, self),
+            **sizes,
+            printed=self.printed,
+            couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
+        )
+        return planner.output(spec, {("", job.settings.coupling): (job,) for job in chains})
+
+
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
     """Return the distribution of stopping times: one row for each coupling and each time that occurs.
 
@@ -201,6 +203,3 @@ def distribution(times: pd.DataFrame) -> pd.DataFrame:
     table["share"] = table["chains"] / table.groupby("coupling")["chains"].transform("sum")
     table["share_within"] = table["share"].where(table["met"], 0.0).groupby(table["coupling"]).cumsum()
     return table
-
-
-CouplingTimes.SPEC = CouplingTimesSpec

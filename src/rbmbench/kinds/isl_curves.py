@@ -52,35 +52,6 @@ class SamplesPanel(Panel):
     shown: Count = Field(default=400, description="first samples of each stream that are kept to be looked at")
 
 
-@KINDS.register
-class IslCurves(Kind):
-    """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
-
-    kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
-    panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
-        description="the panels, side by side, by their letter"
-    )
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        for letter, panel in self.panels.items():
-            yield from (f"{letter}.{name}" for name in panel.samplers or paper.samplers)
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        for letter, panel in self.panels.items():
-            place = (*location, "panels", letter)
-            checks.check_algorithms((panel.algorithm,), (*place, "algorithm"))
-            checks.check_names("sampler", panel.samplers or (), checks.paper.samplers, (*place, "samplers"))
-            checks.check_panel(panel, (panel.algorithm,), place)
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        panels, parts = [], {}
-        for name, panel in self.panels.items():
-            run, drawn = planned_samples(planner, panel)
-            panels.append(sampled(planner, name, panel, run, drawn))
-            parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
-        return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
-
-
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
     """Return the run that trains the models of a panel and the streams of samples, added to the plan.
 
@@ -323,6 +294,37 @@ class IslCurvesSpec(FigureSpec):
         )
 
 
+@KINDS.register
+class IslCurves(Kind):
+    """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
+
+    kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
+    panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
+        description="the panels, side by side, by their letter"
+    )
+
+    SPEC = IslCurvesSpec
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        for letter, panel in self.panels.items():
+            yield from (f"{letter}.{name}" for name in panel.samplers or paper.samplers)
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        for letter, panel in self.panels.items():
+            place = (*location, "panels", letter)
+            checks.check_algorithms((panel.algorithm,), (*place, "algorithm"))
+            checks.check_names("sampler", panel.samplers or (), checks.paper.samplers, (*place, "samplers"))
+            checks.check_panel(panel, (panel.algorithm,), place)
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        panels, parts = [], {}
+        for name, panel in self.panels.items():
+            run, drawn = planned_samples(planner, panel)
+            panels.append(sampled(planner, name, panel, run, drawn))
+            parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
+        return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
+
+
 # --- What claims measure ----------------------------------------------------------------------------------------------
 
 
@@ -349,6 +351,3 @@ class SampleCurve(Source):
     def final(self) -> pd.Series:
         """The likelihood after all samples, by trial."""
         return self.frame.iloc[:, -1]
-
-
-IslCurves.SPEC = IslCurvesSpec

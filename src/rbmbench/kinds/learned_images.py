@@ -38,61 +38,6 @@ class LearnedPanel(Panel):
     trials: Literal[1] = Field(default=1, description="one: the models of a single trial are shown")
 
 
-@KINDS.register
-class LearnedImages(Kind):
-    """A figure of filters and samples along training: two rows of mosaics per algorithm, a column per evaluation."""
-
-    kind: Literal["learned_images"] = Field(description="kind of the figure, and of its notebook template")
-    algorithms: Annotated[Names, Field(max_length=MOST_ALGORITHMS)] = Field(
-        description="keys of the algorithms, from top to bottom"
-    )
-    images: Annotated[int, Field(ge=1, le=MOST_IMAGES)] = Field(
-        default=16, description="filters of the first hidden units, and samples, of each model"
-    )
-    panels: Annotated[dict[Name, LearnedPanel], Field(min_length=1, max_length=1)] = Field(
-        description="one panel, by its letter; each evaluation is a column"
-    )
-
-    def algorithms_of(self, paper: Paper, panel: LearnedPanel) -> tuple[str, ...]:
-        return self.algorithms
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        checks.check_algorithms(self.algorithms, (*location, "algorithms"))
-        ((letter, panel),) = self.panels.items()
-        place = (*location, "panels", letter)
-        checks.check_panel(panel, self.algorithms, place)
-        visible = checks.paper.data[panel.data].visible
-        if math.isqrt(visible) ** 2 != visible:
-            message = f"must be square images, got {panel.data!r}, of {visible} visible units"
-            raise checks.refuse((*place, "data"), message)
-        if is_enumerable(visible, panel.hidden):
-            least = LARGEST_ENUMERABLE_LAYER + 1
-            message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
-            raise checks.refuse((*place, "hidden"), message)
-        every, further = (
-            getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
-        )
-        columns = 1 + -(-panel.iterations // every) + sum(at < panel.iterations and at % every > 0 for at in further)
-        if columns > MOST_SNAPSHOTS:
-            message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {every}, which gives {columns} columns"
-            raise checks.refuse((*place, "evaluate_every"), message)
-        if self.images > panel.hidden:
-            message = f"must be at most the {panel.hidden} hidden units, got {self.images}"
-            raise checks.refuse((*location, "images"), message)
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        ((letter, panel),) = self.panels.items()
-        runs = planner.runs(panel, self.algorithms)
-        folders = {name: planner.plan.folder(run) for name, run in runs.items()}
-        spec = LearnedImagesSpec(
-            **planner.heading(key, self),
-            images=self.images,
-            seed=planner.seed("images", panel.data, panel.hidden),
-            panels=[TrainedPanel(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
-        )
-        return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})
-
-
 class LearnedImagesSpec(FigureSpec):
     """A figure of filters and samples along training."""
 
@@ -159,4 +104,58 @@ class LearnedImagesSpec(FigureSpec):
         return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(results))]
 
 
-LearnedImages.SPEC = LearnedImagesSpec
+@KINDS.register
+class LearnedImages(Kind):
+    """A figure of filters and samples along training: two rows of mosaics per algorithm, a column per evaluation."""
+
+    kind: Literal["learned_images"] = Field(description="kind of the figure, and of its notebook template")
+    algorithms: Annotated[Names, Field(max_length=MOST_ALGORITHMS)] = Field(
+        description="keys of the algorithms, from top to bottom"
+    )
+    images: Annotated[int, Field(ge=1, le=MOST_IMAGES)] = Field(
+        default=16, description="filters of the first hidden units, and samples, of each model"
+    )
+    panels: Annotated[dict[Name, LearnedPanel], Field(min_length=1, max_length=1)] = Field(
+        description="one panel, by its letter; each evaluation is a column"
+    )
+
+    SPEC = LearnedImagesSpec
+
+    def algorithms_of(self, paper: Paper, panel: LearnedPanel) -> tuple[str, ...]:
+        return self.algorithms
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        checks.check_algorithms(self.algorithms, (*location, "algorithms"))
+        ((letter, panel),) = self.panels.items()
+        place = (*location, "panels", letter)
+        checks.check_panel(panel, self.algorithms, place)
+        visible = checks.paper.data[panel.data].visible
+        if math.isqrt(visible) ** 2 != visible:
+            message = f"must be square images, got {panel.data!r}, of {visible} visible units"
+            raise checks.refuse((*place, "data"), message)
+        if is_enumerable(visible, panel.hidden):
+            least = LARGEST_ENUMERABLE_LAYER + 1
+            message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
+            raise checks.refuse((*place, "hidden"), message)
+        every, further = (
+            getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
+        )
+        columns = 1 + -(-panel.iterations // every) + sum(at < panel.iterations and at % every > 0 for at in further)
+        if columns > MOST_SNAPSHOTS:
+            message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {every}, which gives {columns} columns"
+            raise checks.refuse((*place, "evaluate_every"), message)
+        if self.images > panel.hidden:
+            message = f"must be at most the {panel.hidden} hidden units, got {self.images}"
+            raise checks.refuse((*location, "images"), message)
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        ((letter, panel),) = self.panels.items()
+        runs = planner.runs(panel, self.algorithms)
+        folders = {name: planner.plan.folder(run) for name, run in runs.items()}
+        spec = LearnedImagesSpec(
+            **planner.heading(key, self),
+            images=self.images,
+            seed=planner.seed("images", panel.data, panel.hidden),
+            panels=[TrainedPanel(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
+        )
+        return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})

@@ -31,53 +31,6 @@ from rbmbench.reporting.text_tables import part_of, significant
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_notes
 
 
-@KINDS.register
-class RunTimes(Kind):
-    """A table of how long the runs of one panel took, beside the published times."""
-
-    kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
-    panel: PanelAddress = Field(description="panel whose runs are timed, as FIGURE.PANEL")
-    algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
-    reference: Name = Field(description="key of the algorithm that times are divided by")
-
-    IS_TABLE = True
-
-    def algorithms_of(self, paper: Paper) -> tuple[str, ...]:
-        figure, panel = paper.panels_of("learning_curves")[self.panel]
-        return self.algorithms or figure.algorithms_of(paper, panel)
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        return iter(self.algorithms_of(paper))
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        panels = checks.paper.panels_of("learning_curves")
-        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
-        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
-        names = self.algorithms_of(checks.paper)
-        if self.reference not in names:
-            message = unknown_name("algorithm of the table", self.reference, names)
-            raise checks.refuse((*location, "reference"), message)
-        checks.check_schedules(panels[self.panel][1], names, location)
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        _, panel = planner.paper.panels_of("learning_curves")[self.panel]
-        runs = planner.runs(panel, self.algorithms_of(planner.paper))
-        evaluation = planner.evaluation(panel, runs[self.reference])
-        folder = evaluation and planner.plan.folder(evaluation)
-        spec = RunTimesSpec(
-            **planner.heading(key, self),
-            **planner.trained(panel),
-            panel=self.panel,
-            reference=self.reference,
-            evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
-            runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
-            evaluation=folder and Folder(folder=folder),
-        )
-        parts = {("", name): (run,) for name, run in runs.items()}
-        timed = {"": {"of": self.panel, "reference": self.reference}}
-        return Output(spec, unique(job.id for job in (*runs.values(), evaluation) if job), parts, timed)
-
-
 class PublishedTime(Settings):
     """One entry of a published table."""
 
@@ -212,6 +165,54 @@ class RunTimesSpec(TableSpec, Trained):
         return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **more)
 
 
+@KINDS.register
+class RunTimes(Kind):
+    """A table of how long the runs of one panel took, beside the published times."""
+
+    kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
+    panel: PanelAddress = Field(description="panel whose runs are timed, as FIGURE.PANEL")
+    algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
+    reference: Name = Field(description="key of the algorithm that times are divided by")
+
+    IS_TABLE = True
+    SPEC = RunTimesSpec
+
+    def algorithms_of(self, paper: Paper) -> tuple[str, ...]:
+        figure, panel = paper.panels_of("learning_curves")[self.panel]
+        return self.algorithms or figure.algorithms_of(paper, panel)
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        return iter(self.algorithms_of(paper))
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        panels = checks.paper.panels_of("learning_curves")
+        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
+        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
+        names = self.algorithms_of(checks.paper)
+        if self.reference not in names:
+            message = unknown_name("algorithm of the table", self.reference, names)
+            raise checks.refuse((*location, "reference"), message)
+        checks.check_schedules(panels[self.panel][1], names, location)
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        _, panel = planner.paper.panels_of("learning_curves")[self.panel]
+        runs = planner.runs(panel, self.algorithms_of(planner.paper))
+        evaluation = planner.evaluation(panel, runs[self.reference])
+        folder = evaluation and planner.plan.folder(evaluation)
+        spec = RunTimesSpec(
+            **planner.heading(key, self),
+            **planner.trained(panel),
+            panel=self.panel,
+            reference=self.reference,
+            evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
+            runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
+            evaluation=folder and Folder(folder=folder),
+        )
+        parts = {("", name): (run,) for name, run in runs.items()}
+        timed = {"": {"of": self.panel, "reference": self.reference}}
+        return Output(spec, unique(job.id for job in (*runs.values(), evaluation) if job), parts, timed)
+
+
 def notes_of_times(spec: TableSpec, numbers: pd.DataFrame, published: str = "") -> Iterator[str]:
     """Yield the notes of a table of times: machines, with that of the ``published`` times, and differences."""
     machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
@@ -223,6 +224,3 @@ def notes_of_times(spec: TableSpec, numbers: pd.DataFrame, published: str = "") 
     if less := cuts(spec):
         yield f"Iterations and trials: {listed(less)}."
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
-
-
-RunTimes.SPEC = RunTimesSpec

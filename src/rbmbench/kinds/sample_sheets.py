@@ -30,47 +30,6 @@ LEAST_INK = 0.03
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
-@KINDS.register
-class SampleSheets(Kind):
-    """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
-
-    kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
-    panel: PanelAddress = Field(description="panel whose samples are shown, as FIGURE.PANEL")
-    samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
-    columns: Count = Field(default=20, description="images in a row of a sheet")
-    lines: Count = Field(default=10, description="rows of images of a sheet")
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        panels = checks.paper.panels_of("isl_curves")
-        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
-        _, panel = panels[self.panel]
-        known = panel.samplers or checks.paper.samplers
-        checks.check_names("sampler", self.samplers or (), known, (*location, "samplers"))
-        if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
-            message = f"must be at most the {kept} samples that are kept, got {self.columns} x {self.lines} images"
-            raise checks.refuse((*location, "columns"), message)
-        if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
-            images = f"{self.lines} of {self.columns} images, {inches:.0f} inches"
-            message = f"must give sheets of at most {MOST_INCHES} inches, got {images}"
-            raise checks.refuse((*location, "lines"), message)
-        visible = checks.paper.data[panel.data].visible
-        if math.isqrt(visible) ** 2 != visible:
-            message = f"must be square images, got {self.panel!r}, samples of {visible} units"
-            raise checks.refuse((*location, "panel"), message)
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        _, panel = planner.paper.panels_of("isl_curves")[self.panel]
-        run, drawn = planned_samples(planner, panel)
-        letter = self.panel.rpartition(".")[2]
-        shown = sampled(planner, letter, panel, run, drawn)
-        chosen = self.samplers or panel.samplers or tuple(planner.paper.samplers)
-        ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
-        panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
-        spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
-        parts = {(letter, one.sampler): (run, drawn) for one in ordered}
-        return planner.output(spec, parts, {"": {"of": self.panel}})
-
-
 Sheets = tuple[SampleResults, dict[str, np.ndarray]]
 """Streams of samples, and by sampler the first samples of the first model: images (images, m), 0 to 255."""
 
@@ -143,6 +102,49 @@ class SampleSheetsSpec(FigureSpec):
         return " ".join([first + stuck, *variant_notes(self), *lines])
 
 
+@KINDS.register
+class SampleSheets(Kind):
+    """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
+
+    kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
+    panel: PanelAddress = Field(description="panel whose samples are shown, as FIGURE.PANEL")
+    samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
+    columns: Count = Field(default=20, description="images in a row of a sheet")
+    lines: Count = Field(default=10, description="rows of images of a sheet")
+
+    SPEC = SampleSheetsSpec
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        panels = checks.paper.panels_of("isl_curves")
+        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
+        _, panel = panels[self.panel]
+        known = panel.samplers or checks.paper.samplers
+        checks.check_names("sampler", self.samplers or (), known, (*location, "samplers"))
+        if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
+            message = f"must be at most the {kept} samples that are kept, got {self.columns} x {self.lines} images"
+            raise checks.refuse((*location, "columns"), message)
+        if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
+            images = f"{self.lines} of {self.columns} images, {inches:.0f} inches"
+            message = f"must give sheets of at most {MOST_INCHES} inches, got {images}"
+            raise checks.refuse((*location, "lines"), message)
+        visible = checks.paper.data[panel.data].visible
+        if math.isqrt(visible) ** 2 != visible:
+            message = f"must be square images, got {self.panel!r}, samples of {visible} units"
+            raise checks.refuse((*location, "panel"), message)
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        _, panel = planner.paper.panels_of("isl_curves")[self.panel]
+        run, drawn = planned_samples(planner, panel)
+        letter = self.panel.rpartition(".")[2]
+        shown = sampled(planner, letter, panel, run, drawn)
+        chosen = self.samplers or panel.samplers or tuple(planner.paper.samplers)
+        ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
+        panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
+        spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
+        parts = {(letter, one.sampler): (run, drawn) for one in ordered}
+        return planner.output(spec, parts, {"": {"of": self.panel}})
+
+
 def height(sheets: int, columns: int, lines: int) -> float:
     """Return the height of a figure of so many sheets, two in a row, in inches."""
     return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
@@ -158,6 +160,3 @@ def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
         top, left = row * cell + GAP, column * cell + GAP
         page[top : top + side, left : left + side] = 255 - image.reshape(side, side)
     return page
-
-
-SampleSheets.SPEC = SampleSheetsSpec

@@ -2,7 +2,7 @@
 """Tables of how long a training iteration takes with algorithms that are timed side by side.
 
 ms       of the processor, for an iteration of one trial: the median over rounds;
-ratio    to the time of another algorithm in the same round: the geometric mean over rounds, with its 95 % interval.
+ratio    to the time of another algorithm in the same round: the geometric mean over rounds, with its interval.
 Other work on the machine slows both turns of a round down alike; where it does not, the interval is wider.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from rbmbench.base.metrics import INTERVAL
 from rbmbench.base.settings import Count, Positive
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
@@ -41,42 +42,6 @@ class TimedRow(Panel):
 
     iterations: Count = Field(default=1, description="ignored: a turn has as many as fit into its time")
     algorithms: Names = Field(description="keys of the algorithms")
-
-
-@KINDS.register
-class StepTimes(Kind):
-    """A table of how long a training iteration takes with algorithms that are timed side by side."""
-
-    kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
-    rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="rows of the table, by name")
-    against: dict[Name, Name] = Field(description="by algorithm, the algorithm whose time divides its time")
-    rounds: Count = Field(default=60, description="turns of each algorithm")
-    seconds: Positive = Field(default=0.03, description="processor seconds of a turn, about")
-
-    IS_TABLE = True
-
-    def names(self, paper: Paper) -> Iterator[str]:
-        return iter(unique(name for row in self.rows.values() for name in row.algorithms))
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        for name, row in self.rows.items():
-            place = (*location, "rows", name)
-            checks.check_algorithms(row.algorithms, (*place, "algorithms"))
-            checks.check_one_stage(row.algorithms, (*place, "algorithms"))
-            checks.check_panel(row, row.algorithms, place)
-        timed, divided = tuple(self.names(checks.paper)), chain(*self.against.items())
-        checks.check_names("algorithm of the table", divided, timed, (*location, "against"))
-
-    def plan(self, planner: Planner, key: str) -> Output:
-        rows, parts = [], {}
-        for name, row in self.rows.items():
-            job = planner.timing(row, row.algorithms, self.rounds, self.seconds)
-            sizes = job.settings.model_dump(include={"hidden", "trials"})
-            rows.append({"name": name, "data": row.data, "folder": planner.plan.folder(job)} | sizes)
-            parts |= {(name, algorithm): (job,) for algorithm in row.algorithms}
-        labels = {name: planner.paper.algorithms[name].label for name in self.names(planner.paper)}
-        spec = StepTimesSpec(**planner.heading(key, self), rows=rows, against=self.against, labels=labels)
-        return planner.output(spec, parts)
 
 
 class TimedFolder(Folder):
@@ -136,7 +101,7 @@ class StepTimesSpec(TableSpec):
             "ms": numbers["milliseconds"].map(significant),
             "over": numbers["against"].map(lambda name: self.labels.get(name, "")),
             "ratio": [by_interval(*number) for number in ends],
-            "95 % interval": [interval(*of_interval) for _, *of_interval in ends],
+            INTERVAL: [interval(*of_interval) for _, *of_interval in ends],
         }
         rounds = count(numbers["rounds"].min())
         caption = (
@@ -156,4 +121,38 @@ class StepTimesSpec(TableSpec):
         return Source(label=self.name, frame=frame, budget={}, differences=self.of_part(None))
 
 
-StepTimes.SPEC = StepTimesSpec
+@KINDS.register
+class StepTimes(Kind):
+    """A table of how long a training iteration takes with algorithms that are timed side by side."""
+
+    kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
+    rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="rows of the table, by name")
+    against: dict[Name, Name] = Field(description="by algorithm, the algorithm whose time divides its time")
+    rounds: Count = Field(default=60, description="turns of each algorithm")
+    seconds: Positive = Field(default=0.03, description="processor seconds of a turn, about")
+
+    IS_TABLE = True
+    SPEC = StepTimesSpec
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        return iter(unique(name for row in self.rows.values() for name in row.algorithms))
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        for name, row in self.rows.items():
+            place = (*location, "rows", name)
+            checks.check_algorithms(row.algorithms, (*place, "algorithms"))
+            checks.check_one_stage(row.algorithms, (*place, "algorithms"))
+            checks.check_panel(row, row.algorithms, place)
+        timed, divided = tuple(self.names(checks.paper)), chain(*self.against.items())
+        checks.check_names("algorithm of the table", divided, timed, (*location, "against"))
+
+    def plan(self, planner: Planner, key: str) -> Output:
+        rows, parts = [], {}
+        for name, row in self.rows.items():
+            job = planner.timing(row, row.algorithms, self.rounds, self.seconds)
+            sizes = job.settings.model_dump(include={"hidden", "trials"})
+            rows.append({"name": name, "data": row.data, "folder": planner.plan.folder(job)} | sizes)
+            parts |= {(name, algorithm): (job,) for algorithm in row.algorithms}
+        labels = {name: planner.paper.algorithms[name].label for name in self.names(planner.paper)}
+        spec = StepTimesSpec(**planner.heading(key, self), rows=rows, against=self.against, labels=labels)
+        return planner.output(spec, parts)

@@ -40,10 +40,10 @@ STAGES = 3
 
 @dataclass(frozen=True)
 class BracketedEstimate(AnnealedEstimate):
-    """An estimate of log Z by forward annealing, with the ends ``low`` and ``high`` of an interval of 95 %, nats.
+    """An estimate of log Z by forward annealing, with the ends ``low`` and ``high`` of an interval, nats.
 
-    The interval holds the forward and the reverse estimate, each with 1.96 standard errors, but no values that are more
-    than `SURELY` below the forward one.
+    The interval holds the forward and the reverse estimate, each with `NORMAL` standard errors, but no values that are
+    more than `SURELY` below the forward one.
     """
 
     low: np.ndarray

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.metrics import NORMAL
+from rbmbench.base.metrics import LEVEL, NORMAL
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
@@ -65,7 +65,7 @@ Pause = Callable[[Callable[[], list[State]]], None]
 class TemperedEstimate:
     """An estimate of log Z by parallel tempering; arrays with the leading shape of the RBM's parameters.
 
-    ``log_partition`` and its ``standard_error``, 1.96 of which give an interval of 95 %; the ``gap`` between the two
+    ``log_partition`` and its ``standard_error``, `NORMAL` of which are half an interval; the ``gap`` between the two
     starts and the ``drift`` from the first to the last half of the rounds, all nats; the least mean ``acceptance`` of
     exchanges; ``round_trips`` of chains from beta = 0 to 1 and back; ``products``, rows multiplied by W or W';
     ``converged``, whether the standard error is at most that asked for, and there is a round trip for each set.
@@ -219,7 +219,7 @@ class _Tempering:
         (value, error), *others = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
         noise, data, early, late = (other for other, _ in others)
         gap, drift = data - noise, late - early
-        error *= scipy.special.stdtrit(SETS - 2, 0.975) / NORMAL
+        error *= scipy.special.stdtrit(SETS - 2, (1 + LEVEL) / 2) / NORMAL
         error = np.nan_to_num(max(error, abs(gap) / 2, abs(drift) / 2), nan=np.inf)
         of_sets = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
         return np.array([value, error, gap, drift, *of_sets])

@@ -4,8 +4,8 @@
 For each model of a run:
 
 - **log Z** by annealed importance sampling, forward from independent units, which tends to be too low, and in reverse
-  from long tempered chains, which tends to be too high; the interval holds both, each with 1.96 standard errors. Or, if
-  the settings have ``tempering``, by tempered chains from two starts (`rbmbench.likelihood.tempered`).
+  from long tempered chains, which tends to be too high; the interval holds both, each with `NORMAL` standard errors.
+  Or, if the settings have ``tempering``, by tempered chains from two starts (`rbmbench.likelihood.tempered`).
 - **Long chains**: sets of tempered chains, half of them from noise and half from training rows. Their moments are held
   against those of the rows (`rbmbench.measurements.distances`); their free energies against each other (R hat).
 - **Short chains**: Gibbs chains from noise and from rows, at 1, 2, 4, ... steps. The moments of a model that was

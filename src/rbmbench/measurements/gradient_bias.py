@@ -9,7 +9,7 @@ cancel; the negative phase of pop-CD hardly depends on the rows, so that the var
 variance of the negative phase alone is reported as well; its bias is the same, since the positive phase has none.
 
 With N estimates and an estimated ground truth, the measured bias has a positive floor even without a bias. The debiased
-value is the bias minus this floor, with a 95 % interval.
+value is the bias minus this floor, with its interval.
 
 Source: Krause, Fischer, Igel, section 4.1, third experiment, and their table of biases and variances.
 """
@@ -21,6 +21,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
+from rbmbench.base.metrics import LEVEL
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for, on_host
@@ -217,7 +218,7 @@ def measure(
     -------
     DataFrame
         Tidy: trial, ground_truth, quantity, value, with the quantities variance, variance_negative_phase, bias,
-        bias_floor, bias_debiased, bias_low, bias_high (95 % interval of the debiased bias), all per parameter, and
+        bias_floor, bias_debiased, bias_low, bias_high (interval of the debiased bias), all per parameter, and
         seconds_per_estimate for one trial.
 
     Raises
@@ -292,7 +293,7 @@ def _estimate_moments(
 
 
 def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
-    """Return the raw bias, its floor, the debiased bias and its 95 % interval, each (trials,)."""
+    """Return the raw bias, its floor, the debiased bias and its interval, each (trials,)."""
     from scipy.special import stdtrit  # slow to import, and training needs none of it
 
     parameters = mean.shape[1]
@@ -300,7 +301,7 @@ def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.nd
     raw = np.einsum("tp,tp->t", difference, difference) / parameters
     floor = variance_of_mean + truth.floor
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
-    half_width = stdtrit(max(1, len(blocks) - 1), 0.975) * error
+    half_width = stdtrit(max(1, len(blocks) - 1), (1 + LEVEL) / 2) * error
     debiased = raw - floor
     ends = {"bias_low": debiased - half_width, "bias_high": debiased + half_width}
     return {"bias": raw, "bias_floor": floor, "bias_debiased": debiased} | ends

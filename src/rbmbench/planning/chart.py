@@ -37,7 +37,7 @@ class CurveValues(Settings):
     mean: Numbers
     low: Numbers = ()
     high: Numbers = ()
-    estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
+    estimate_low: Numbers = Field(default=(), description="lower ends of intervals of estimates; null: none")
     estimate_high: Numbers = ()
     marked: bool = Field(default=False, description="whether the values are open circles, without a line")
     singles: tuple[Numbers, ...] = Field(default=(), description="single trials, the first ones")

@@ -8,6 +8,7 @@ do not exist there, to the folder that holds ``results``, for notebooks that are
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -166,9 +167,9 @@ class Shown(Spec):
         """See `number_of`."""
         return number_of(self.key)
 
+    @abstractmethod
     def sources(self) -> Mapping[str, Sequence[str]]:
         """Return the names of the files that `read` reads, by their folder; folders with a meta are results."""
-        raise NotImplementedError
 
     def files(self) -> list[str]:
         """Return the files that `read` reads, each once."""
@@ -178,13 +179,13 @@ class Shown(Spec):
         """Return the folders of all results behind it, each once."""
         return [folder for folder, names in self.sources().items() if META in names]
 
+    @abstractmethod
     def read(self) -> object:
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self, results: object) -> pd.DataFrame:
         """Return the numbers that are shown, as its CSV holds them; ``results`` is what `read` returns."""
-        raise NotImplementedError
 
     def evidence(self, results: object, name: str, **options: object) -> Source | None:
         """Return the `Source` of one of its curves, rows or times, or an object with its attributes; None without one.
@@ -216,16 +217,16 @@ def paper_of(key: str) -> str:
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
+    @abstractmethod
     def chart(self, results: object) -> Chart:
         """Return all that the figure shows, from what `read` returns; see `rbmbench.planning.chart`.
 
         Its picture is drawn from the chart alone, and so is the page.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def caption(self, results: object) -> str:
         """Return the caption of the figure, with its differences from the paper's."""
-        raise NotImplementedError
 
 
 class TableSpec(Shown):
@@ -233,9 +234,9 @@ class TableSpec(Shown):
 
     published: Settings = Field(default=Settings(), description="the numbers that the paper prints; nothing by default")
 
+    @abstractmethod
     def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; ``numbers`` are those that `numbers` returns."""
-        raise NotImplementedError
 
 
 def read_specs(path: str | PathLike) -> dict[str, Any]:

@@ -188,7 +188,7 @@ class Curves:
     def doubt(self, particles: float) -> np.ndarray:
         """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
 
-        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold 1.96 standard errors in any case.
+        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold `NORMAL` standard errors in any case.
         """
         ends = estimate_ends(self.files, self.metric, particles)
         if ends is None:

@@ -120,12 +120,12 @@ class RunData:
 
 
 def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """Return both ends of the intervals of a metric whose values are estimates, at 95 %, as frames like `trials`.
+    """Return both ends of the intervals of a metric whose values are estimates, as frames like `trials`.
 
-    They are 1.96 standard errors from the values, or rest on annealing in both directions where the run has that. Where
-    fewer than so many ``particles`` count, and there is no other direction, log Z may be larger by any number, and the
-    lower end is minus infinity; by Markov's inequality it is hardly smaller by more than `SURELY`. None for exact
-    metrics.
+    They are `NORMAL` standard errors from the values, or rest on annealing in both directions where the run has that.
+    Where fewer than so many ``particles`` count, and there is no other direction, log Z may be larger by any number,
+    and the lower end is minus infinity; by Markov's inequality it is hardly smaller by more than `SURELY`. None for
+    exact metrics.
     """
     kept = set(run.curve["metric"])
     if (name := ERRORS.get(metric)) not in kept:

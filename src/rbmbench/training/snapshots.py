@@ -82,7 +82,7 @@ def annealed_curve(
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
         PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
         annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`; if the
-        settings have ``bracket``, log_partition_low and log_partition_high, the ends of an interval of 95 %. Metrics of
+        settings have ``bracket``, log_partition_low and log_partition_high, the ends of its interval. Metrics of
         the evaluations that are annealed as well begin with `rbmbench.base.metrics.COMPARED`.
 
     Raises

@@ -25,6 +25,19 @@ from rbmbench.{0} import REGISTRY, {1}
 class Own({1}):
     pass
 """
+KIND = """
+from rbmbench.config.paper import KINDS
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.specs import FigureSpec
+
+class OwnSpec(FigureSpec):
+    pass
+
+@KINDS.register
+class Own(Kind):
+    SPEC = OwnSpec
+    def plan(self, planner, key): ...
+"""
 ESTIMATOR = '''"""CD-k, by another name.
 
 More.
@@ -114,11 +127,12 @@ def test_what_is_loaded_is_not_loaded_again(folder):
         (INCOMPLETE.format("estimators", "Estimator"), "(TypeError: Own must define negative_phase, in line "),
         (INCOMPLETE.format("samplers", "Sampler"), "(TypeError: Own must define draw, start, in line "),
         (INCOMPLETE.format("updates", "UpdateRule"), "(TypeError: Own must define step, in line "),
-        (INCOMPLETE.format("jobs", "Measurement"), "(TypeError: Own must define measure, probe, work, in line "),
+        (INCOMPLETE.format("jobs", "Measurement"), "(TypeError: Own must define measure, probe, work, Settings, "),
         (
             INCOMPLETE.replace("REGISTRY, ", "").format("planning.kinds", "Kind").replace("@REGISTRY", "@KINDS"),
-            "(TypeError: Own must define plan, in line ",
+            "(TypeError: Own must define plan, SPEC, in line ",
         ),
+        (KIND, "(TypeError: Own must define SPEC.caption, SPEC.chart, SPEC.numbers, SPEC.read, SPEC.sources, in line "),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, found):

@@ -62,6 +62,10 @@ class Plain(FigureSpec):
 
     kind: Literal["plain"] = "plain"
 
+    def sources(self):
+        """Return nothing: no file is read."""
+        return {}
+
     def read(self):
         """Return x and y, as the results of a run."""
         return SQUARES

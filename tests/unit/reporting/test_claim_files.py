@@ -11,6 +11,7 @@ import yaml
 from rbmbench.cli import main
 from rbmbench.reporting.claims import arguments
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
+from rbmbench.reporting.claims.measurements._base import measures
 
 ABOVE = {"kind": "final_difference", "curve": "fig2.a.ucd", "against": "fig2.a.cd_1", "above": 0.0}
 GAP = {"kind": "final_gap", "curve": "fig2.a.ucd", "reference": "maximum", "above": -0.1}
@@ -74,6 +75,13 @@ def test_a_measurement_is_one_file(tmp_path, monkeypatch):
     specification.loader.exec_module(package)
     assert set(MEASUREMENTS) == before | {"mine"}
     del MEASUREMENTS["mine"], sys.modules[f"{specification.name}.of_my_own"]
+
+
+def test_a_measurement_needs_the_types_of_its_arguments():
+    def mine(evidence, curve, share: float): ...
+
+    with pytest.raises(TypeError, match="mine: arguments must be annotated, got curve"):
+        measures()(mine)
 
 
 def test_claims_of_all_kinds_are_accepted(checked):

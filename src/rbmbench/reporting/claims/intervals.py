@@ -10,7 +10,8 @@ from itertools import islice, product
 import numpy as np
 import scipy  # scipy.special is imported at its first use; scipy.stats, of the same quantiles, takes most of a second
 
-LEVEL = 0.95
+from rbmbench.base.metrics import LEVEL
+
 FEWEST = 3
 DRAWS = 4000
 BLOCK_DRAWS = 500  # curves of many evaluations are drawn in blocks, to bound the memory

@@ -139,6 +139,9 @@ def measures(*, sets_range: bool = False, **aliases: Mapping[str, object]) -> Ca
     """
 
     def register(measure: Callable[..., Measurement]) -> Callable[..., Measurement]:
+        _, *arguments = inspect.signature(measure).parameters.values()
+        if untyped := [argument.name for argument in arguments if argument.annotation is argument.empty]:
+            raise TypeError(f"{measure.__name__}: arguments must be annotated, got {', '.join(untyped)}")
         kinds = {measure.__name__: {}} | aliases
         MEASUREMENTS.update({name: ClaimKind(measure, sets_range, fixed) for name, fixed in kinds.items()})
         return measure

@@ -196,7 +196,7 @@ function tell(u, card, panel, tip) {
   });
   const shown = curves.filter(({ one, mean }) => mean != null && !hidden.has(one.key)).sort((a, b) => b.mean - a.mean);
   const lines = shown.map(({ one, x, low, high, mean, bar }) => {
-    const interval = bar ? `, 95 % of the estimate: ${bar.low == null ? "below" : `${short(bar.low)} to`} ${short(bar.high)}` : "";
+    const interval = bar ? `, interval of the estimate: ${bar.low == null ? "below" : `${short(bar.low)} to`} ${short(bar.high)}` : "";
     const band = low == null ? "" : ` (${short(low)} to ${short(high)})`;
     const name = element("span", { style: `color: ${colourOf(one.key)}` }, "■ ");
     const at = x === u.data[0][place] ? "" : ` at ${short(x)}`;
