@@ -10,7 +10,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import bounded_bytes
-from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
+from rbmbench.io.layout import CURVE, EVALUATIONS, META, RUNS, TABLE_ENDINGS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum, with_shared_parts
 from rbmbench.io.results import check_writable, read_json, read_meta, read_table, reading
 from rbmbench.planning.chart import Table
@@ -26,8 +26,8 @@ def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale, the metas of their jobs, and the verdicts that concern them.
 
     Pictures are drawn anew. Earlier verdicts stay unless there are new ones, and are judged by the current claims. Of
-    single runs curve and meta are copied; moved to results/SCALE/runs/, they count as done. Nothing is written before
-    all files are read and checked, and all pictures are drawn.
+    single runs and evaluations curve and meta are copied; moved to results/SCALE/, they count as done. Nothing is
+    written before all files are read and checked, and all pictures are drawn.
     """
     arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
@@ -67,7 +67,8 @@ def _copies(arguments: Namespace, source: Layout, target: Layout) -> dict[str, b
         copies |= {target.table(key, ending): _content(source.table(key, ending)) for ending in TABLE_ENDINGS}
     for folder in arguments.runs:
         read_table(folder, CURVE)
-        copies |= {target.job(RUNS, folder.name, name): _content(folder / name) for name in (CURVE, META)}
+        kind = EVALUATIONS if folder.parent.name == EVALUATIONS else RUNS
+        copies |= {target.job(kind, folder.name, name): _content(folder / name) for name in (CURVE, META)}
     return copies
 
 

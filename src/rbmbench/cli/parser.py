@@ -376,7 +376,7 @@ def _add_steps(commands) -> None:
         **CLAIMS,
         "--figures": _argument("KEY", "figures, such as popcd_fig1", nargs="*", default=[]),
         "--tables": _argument("KEY", "tables, such as popcd_table1", nargs="*", default=[]),
-        "--runs": _folder("runs: their curve and meta", nargs="*", default=[]),
+        "--runs": _folder("runs and evaluations: their curve and meta", nargs="*", default=[]),
         "--out": _required_folder("folder to write"),
     }
     add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, arguments)

@@ -132,6 +132,9 @@ def test_runs_are_kept_alone_and_leave_the_verdicts(made):
     assert sorted(path.name for path in copy.iterdir()) == ["curve.parquet", "meta.json"]
     assert (copy / "curve.parquet").read_bytes() == (run / "curve.parquet").read_bytes()
     assert (made / "kept" / "claims.csv").read_bytes() == verdicts
+    (made / "evaluations").mkdir()
+    assert keep(made, "--runs", run.rename(made / "evaluations" / run.name)) == 0
+    assert (made / "kept" / "evaluations" / run.name / "curve.parquet").is_file()
 
 
 def test_what_was_not_made_cannot_be_kept(made, capsys):
