@@ -62,8 +62,8 @@ class Contest(Settings):
     def shares(self) -> np.ndarray:
         """Shares of the budget at which runs are evaluated, without its end.
 
-        With 40 evaluations two neighbours are at most a tenth of their cost apart from `LATE` on: this yields
-        values at any budget of seconds from a tenth of a run's time on.
+        With 40 evaluations two neighbours are at most a tenth of their cost apart from `LATE` on: this yields values at
+        any budget of seconds from a tenth of a run's time on.
         """
         late = max(1, round(LATE_EVALUATIONS * self.evaluations))
         early = np.geomspace(EARLIEST, LATE, self.evaluations - late)

@@ -144,8 +144,8 @@ class BiasVarianceSpec(TableSpec):
         """Return all measurements: a row per table row, estimator, ground truth and trained model.
 
         Columns are row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of
-        the models), estimates (their number), ground_truth, model (index of the trained model), and
-        the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN if not measured.
+        the models), estimates (their number), ground_truth, model (index of the trained model), and the quantities of
+        `rbmbench.measurements.gradient_bias`, float64, NaN if not measured.
         """
         parts = []
         for row, estimate in ((line, entry) for line in self.rows for entry in line.estimates):

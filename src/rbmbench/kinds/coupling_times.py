@@ -194,8 +194,8 @@ class CouplingTimes(Kind):
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
     """Return the distribution of stopping times: one row for each coupling and each time that occurs.
 
-    Columns are coupling, stopping_time, met, chains (their number), share, and share_within: the share of
-    all chains that met within this many steps.
+    Columns are coupling, stopping_time, met, chains (their number), share, and share_within: the share of all chains
+    that met within this many steps.
     """
     groups = times.groupby(["coupling", "stopping_time", "met"], sort=False)
     table = groups.size().rename("chains").reset_index()

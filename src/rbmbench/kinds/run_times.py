@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of the times of the runs of one panel, beside the published times.
 
-seconds    of training one trial: processor time if recorded, which other programs disturb less, else the
-clock's; start-up and compilation are not included;
+seconds    of training one trial: processor time if recorded, which other programs disturb less, else the clock's;
+start-up and compilation are not included;
 ratio      to the seconds of the reference algorithm;
 the last row is the reference with its log-likelihoods: training, and the clock's seconds of all evaluations.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Blocks: a long job is computed as several jobs of some of its trials each, which are joined in the job's folder.
 
-A trial does not depend on the other trials, so blocks can run at the same time, and a job of more trials reuses
-the blocks of a job of fewer. Long trials of independent parts, such as the snapshots of an annealing, are divided. The
-size of a block follows from the forecast with default costs alone, which is the same on every machine.
+A trial does not depend on the other trials, so blocks can run at the same time, and a job of more trials reuses the
+blocks of a job of fewer. Long trials of independent parts, such as the snapshots of an annealing, are divided. The size
+of a block follows from the forecast with default costs alone, which is the same on every machine.
 """
 
 import math

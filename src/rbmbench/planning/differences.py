@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Differences of a figure or table, as it is run at a scale, from the same one with the published settings.
 
-The settings of the planned jobs are compared field by field, so that new fields and kinds of
-plug-ins need no code here. Titles, captions, notes, verdicts and the page use this list.
+The settings of the planned jobs are compared field by field, so that new fields and kinds of plug-ins need no code
+here. Titles, captions, notes, verdicts and the page use this list.
 """
 
 from __future__ import annotations

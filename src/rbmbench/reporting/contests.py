@@ -124,8 +124,8 @@ class OfContestsSpec(Shown):
         Columns are contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial,
         judged (false for trials that tune), iteration, products and seconds (of a trial until then), tuning and value
         (the metrics for the choice of rates and for judging algorithms; NaN if the first iteration alone exceeds the
-        budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of
-        the code that made it). The last model inside the budget of products counts at the budget.
+        budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of the code that made
+        it). The last model inside the budget of products counts at the budget.
         """
         entries = [(entry, contest) for contest in self.contests for entry in contest.entries]
         return pd.concat([entry.curves(contest) for entry, contest in entries], ignore_index=True)

@@ -16,8 +16,8 @@ from rbmbench.reporting import charts, style, text_tables
 def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
     """Draw a figure, or write a table, in ``root`` again, into ``out``.
 
-    Returns False for a kept figure without its images, whose caption is written. `ResultsError` or
-    `SettingsError` if its chart or its table is missing or damaged.
+    Returns False for a kept figure without its images, whose caption is written. `ResultsError` or `SettingsError` if
+    its chart or its table is missing or damaged.
     """
     source, target = Layout(str(root)), Layout(str(out))
     item = charts.read_shown(source, key)

@@ -29,8 +29,8 @@ class Findings:
     """Facts about a run besides its files.
 
     ``independent`` are the mean log-likelihoods of independent units, by the compared metric of the curve, and ``rows``
-    the numbers of rows of these means; ``verdict`` and ``facts`` the words of the certificate of the
-    first model, if there is one.
+    the numbers of rows of these means; ``verdict`` and ``facts`` the words of the certificate of the first model, if
+    there is one.
     """
 
     independent: Mapping[str, float]
@@ -56,8 +56,8 @@ def write_run_page(
 ) -> None:
     """Draw curve, filters and samples of a run into its folder as PNG, and write the page that contains them.
 
-    The page is self-contained and has no script; its text is escaped. ``shape`` is that of the images, by default
-    that of the data set; ``samples`` is the number of samples. `ResultsError` if a file cannot be written.
+    The page is self-contained and has no script; its text is escaped. ``shape`` is that of the images, by default that
+    of the data set; ``samples`` is the number of samples. `ResultsError` if a file cannot be written.
     """
     draw = {
         "curve": lambda ax: _draw_curve(result, findings, ax),

@@ -2,8 +2,8 @@
 """Evidence of claims: curves, table entries and times, by name.
 
 A name is ``fig1.a.cd_1`` (figure, panel, algorithm or sampler), ``table1.letters_16.cd_1`` (table, row, estimator),
-``fig5.rbm`` (figure, coupling) or ``table2`` (a table of run times). Each kind of figure or table returns the
-evidence of its names.
+``fig5.rbm`` (figure, coupling) or ``table2`` (a table of run times). Each kind of figure or table returns the evidence
+of its names.
 """
 
 from collections.abc import Iterable, Mapping

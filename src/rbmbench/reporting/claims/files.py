@@ -172,8 +172,8 @@ class ClaimFile(Settings):
 def expanded(entry: Mapping[str, object], where: str = "claims") -> Iterator[dict[str, object]]:
     """Yield the claims of one entry of a file.
 
-    The key ``each`` has lists of mappings. For every combination of one mapping from each list, the names in braces
-    in the entry's texts are replaced by the mappings' values; `SettingsError` for a name in no mapping.
+    The key ``each`` has lists of mappings. For every combination of one mapping from each list, the names in braces in
+    the entry's texts are replaced by the mappings' values; `SettingsError` for a name in no mapping.
     """
     place = f"{where}: claim {entry.get('id')!r}"
     values = {key: value for key, value in entry.items() if key != "each"}

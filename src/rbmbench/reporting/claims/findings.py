@@ -22,8 +22,8 @@ def deciding(claims: Sequence[Claim]) -> list[Claim]:
 def answer(holds: int, fails: int, run: int, of: int) -> Answer:
     """Return the answer to a finding from the numbers of its deciding claims.
 
-    ``not run`` if none of them was run, and ``partly`` if some are reproduced and some are not. Otherwise all
-    decided ones agree: the answer is ``undecided`` if they are fewer than half, and else ``yes`` or ``no``.
+    ``not run`` if none of them was run, and ``partly`` if some are reproduced and some are not. Otherwise all decided
+    ones agree: the answer is ``undecided`` if they are fewer than half, and else ``yes`` or ``no``.
 
     Parameters
     ----------

@@ -53,9 +53,9 @@ def write_report(
 ) -> None:
     """Write the page of all results of some folders.
 
-    The page is one file that can be sent on its own. Its only links are relative ones to notebooks, if there are
-    any. `ResultsError` if a file that the page shows is missing or damaged, or the page cannot be
-    written, `SettingsError` if a spec or the configuration is damaged.
+    The page is one file that can be sent on its own. Its only links are relative ones to notebooks, if there are any.
+    `ResultsError` if a file that the page shows is missing or damaged, or the page cannot be written, `SettingsError`
+    if a spec or the configuration is damaged.
 
     Parameters
     ----------

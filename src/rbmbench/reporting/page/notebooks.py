@@ -32,8 +32,8 @@ def run_notebook(
 ) -> None:
     """Run a template and write the executed notebook and the page made of it.
 
-    While it runs, the notebook is written to ``log``. If a cell fails it remains there; otherwise it is
-    moved to ``executed``, so that executed notebooks have no errors.
+    While it runs, the notebook is written to ``log``. If a cell fails it remains there; otherwise it is moved to
+    ``executed``, so that executed notebooks have no errors.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def _execute(template: Path, content: Any, parameters: Mapping[str, object], log
 def _page(notebook: Path) -> str:
     """Return an executed notebook as one self-contained HTML page, without the scripts of its outputs.
 
-    Titles, labels and names of data are part of Markdown and HTML: harmless elements and addresses are
-    kept, the tags of all others are dropped.
+    Titles, labels and names of data are part of Markdown and HTML: harmless elements and addresses are kept, the tags
+    of all others are dropped.
     """
     with warnings.catch_warnings(action="ignore"):
         from nbconvert import HTMLExporter

@@ -2,8 +2,8 @@
 """Measurements of learning curves: final values, falls from the maximum, widths of bands, and when a level is reached.
 
 The final value of a trial is the mean over the evaluations in the last `FINAL_SHARE` of its iterations. A rise is from
-the first evaluation to the final value, or to the maximum where stated. Log-likelihoods are means per sample, in
-nats. Curves are compared trial by trial; trials with a value that is not finite are omitted.
+the first evaluation to the final value, or to the maximum where stated. Log-likelihoods are means per sample, in nats.
+Curves are compared trial by trial; trials with a value that is not finite are omitted.
 """
 
 from collections.abc import Callable, Sequence

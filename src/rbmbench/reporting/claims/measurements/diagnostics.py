@@ -28,7 +28,7 @@ def metric_over_iterations(
     metric: MetricName | None = None,
     after: Iteration = 0,
 ) -> Measurement:
-    """Measure the mean of a metric over the iterations after one, or the share of them in which it is above a limit.
+    """Measure the mean of a metric over iterations, or the share of iterations in which it is above a limit.
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none. The
     interval of a mean is Student's over the trials; for a single trial that over its evaluations, as if they were
