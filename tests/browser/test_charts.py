@@ -217,7 +217,7 @@ def test_values_of_annealing_that_is_compared_are_open_circles(opened):
         redraw(card); }""")
     circle = """() => { const card = cards.find(({ name }) => name === 'paper/popcd_fig3'), panel = card.panels[0];
         const [u] = card.plots, { mean } = panel.series.at(-1), at = mean.findIndex((y) => y != null);
-        const x = u.valToPos(panel.x[at], "x", true), y = u.valToPos(mean[at] * factorOf(panel, card.shown), "y", true);
+        const x = u.valToPos(panel.x[at], "x", true), y = u.valToPos(mean[at] * factorOf(panel, card.view), "y", true);
         const opacities = u.ctx.getImageData(x, y, 8 * devicePixelRatio, 1).data.filter((_, n) => n % 4 === 3);
         return [[...opacities], card.boxes[0].parentNode.querySelector(".axis").textContent]; }"""
     opacities, words = page.evaluate(circle)

@@ -31,8 +31,7 @@ def checked_paper(key: str, layers: Layers, values: Mapping[str, object]) -> Pap
 class Checks:
     """Checks of one paper's settings, for the kinds of figures and tables to use.
 
-    Every check raises a `SettingsError` of one line for the location that it is given. ``layers`` is what the settings
-    were merged from.
+    Every check raises a `SettingsError` of one line for its location. ``layers`` are those of the merged settings.
     """
 
     def __init__(self, paper: Paper, layers: Layers):
@@ -42,11 +41,11 @@ class Checks:
         """Return the error for the value at ``location``."""
         return self._layers.refuse(location, message)
 
-    def check_names(self, what: str, names: Iterable[str], known: Iterable[str], location: tuple) -> None:
-        """Refuse names that are not among the known ones; ``what`` says what they name."""
+    def check_names(self, noun: str, names: Iterable[str], allowed: Iterable[str], location: tuple) -> None:
+        """Refuse names that are not allowed; ``noun`` names such a thing in the message, such as "algorithm"."""
         for name in names:
-            if name not in known:
-                raise self.refuse(location, unknown_name(what, name, known))
+            if name not in allowed:
+                raise self.refuse(location, unknown_name(noun, name, allowed))
 
     def check_algorithms(self, names: Iterable[str], location: tuple) -> None:
         """Refuse algorithms that the paper's file does not define."""
@@ -60,7 +59,7 @@ class Checks:
                 raise self.refuse(location, message)
 
     def check_panel(self, panel: Panel, algorithms: Iterable[str], location: tuple) -> None:
-        """Refuse unknown data, schedules or proxies that do not fit, and sizes too large for what is asked."""
+        """Refuse unknown data, schedules or proxies that do not fit, and sizes that are too large."""
         paper = self.paper
         self.check_names("data set", (panel.data,), paper.data, (*location, "data"))
         self.check_schedules(panel, algorithms, location)
@@ -121,7 +120,7 @@ class Checks:
 
     @contextmanager
     def _placed(self, location: tuple) -> Iterator[None]:
-        """Give a `SettingsError` of the block the place of ``location``."""
+        """Add ``location`` to a `SettingsError` raised in the block."""
         try:
             yield
         except SettingsError as error:

@@ -13,12 +13,12 @@ from rbmbench.io.text import MOST_YAML_BYTES, plain_yaml
 
 @dataclass(frozen=True)
 class Layers:
-    """The mappings that values were merged from, later ones winning, each with its file."""
+    """The mappings that values were merged from, later ones taking precedence, each with its file."""
 
     parts: tuple[tuple[str, Mapping[str, object]], ...]
 
     def place(self, location: tuple) -> str:
-        """Return the place of the last layer that holds ``location``, or else most of it."""
+        """Return the place of the last layer that contains ``location``, or else the longest beginning of it."""
         return max(enumerate(self.parts), key=lambda layer: (_depth(layer[1][1], location), layer[0]))[1][0]
 
     def refuse(self, location: tuple, message: str) -> SettingsError:
@@ -27,7 +27,7 @@ class Layers:
 
 
 def read_yaml(path: str | Path) -> dict[str, object]:
-    """Return the mapping a YAML file holds; `SettingsError` if it is missing, is not YAML, or holds no mapping."""
+    """Return the mapping in a YAML file; `SettingsError` if it is missing, is not YAML, or contains no mapping."""
     try:
         values = plain_yaml(bounded_bytes(path, MOST_YAML_BYTES))
     except OSError as error:
@@ -40,9 +40,9 @@ def read_yaml(path: str | Path) -> dict[str, object]:
 
 
 def merged(*mappings: Mapping[str, object]) -> dict[str, object]:
-    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined.
+    """Return the deep merge of mappings, later ones taking precedence; lists are replaced, not joined.
 
-    Where a later mapping has another ``name``, the options of what had the first name go with it.
+    Where a later mapping has another ``name``, the options that belong to the first name are dropped.
     """
     result: dict[str, object] = {}
     for mapping in mappings:

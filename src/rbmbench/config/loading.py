@@ -39,35 +39,35 @@ def load(files: Iterable[str | Path], config: Mapping[str, object] | None = None
     values = merged(*(values for _, values in layers.parts)) if config is None else config
     main = parse(MainConfig, values, layers.place)
     _load_plugins(layers, main)
-    known = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
-    for key in main.overrides:  # an overlay may have some for papers that another one leaves out
+    keys = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
+    for key in main.overrides:  # an overlay may have overrides of papers that another one omits
         if not paper_file(files[0].parent, key).is_file():
-            raise layers.refuse(("overrides", key), unknown_name("paper", key, {*known, *main.papers}))
+            raise layers.refuse(("overrides", key), unknown_name("paper", key, {*keys, *main.papers}))
     published, papers, studies = {}, [], []
     for key in main.papers:
         file = paper_file(files[0].parent, key)
         if not file.is_file():
-            raise layers.refuse(("papers",), unknown_name("paper", key, known))
+            raise layers.refuse(("papers",), unknown_name("paper", key, keys))
         if file.parent == files[0].parent:
             studies.append(key)
-        own = read_yaml(file)
-        published[key] = checked_paper(key, Layers(((str(file), own),)), own)
+        settings = read_yaml(file)
+        published[key] = checked_paper(key, Layers(((str(file), settings),)), settings)
         overrides = [
-            (f"{name}: overrides.{key}", over)
+            (f"{name}: overrides.{key}", override)
             for name, layer in layers.parts
-            if (over := _mapping(_mapping(layer, "overrides"), key))
+            if (override := _mapping(_mapping(layer, "overrides"), key))
         ]
-        values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
-        papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
+        values = _without_nulls(merged(settings, main.overrides.get(key, {})), settings)
+        papers.append(checked_paper(key, Layers(((str(file), settings), *overrides)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
     return Configuration(main, tuple(papers), published, tables, tuple(studies))
 
 
 def _load_plugins(layers: Layers, main: MainConfig) -> None:
-    """Load the plug-ins of all files; lists of merged values are those of the last one."""
+    """Load the plug-ins of all files, since merged values contain the list of the last one only."""
     for place, layer in (*layers.parts, (layers.place(("plugins",)), {"plugins": main.plugins})):
-        named = layer.get("plugins")
-        for path in named if isinstance(named, list | tuple) else ():
+        paths = layer.get("plugins")
+        for path in paths if isinstance(paths, list | tuple) else ():
             try:
                 plugins.load_plugins(str(path))
             except SettingsError as error:
@@ -81,19 +81,19 @@ def paper_file(folder: Path, key: str) -> Path:
 
 
 def _without_nulls(values: dict[str, object], published: Mapping[str, object]) -> dict[str, object]:
-    """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, contests, rows."""
+    """Return a paper's values without figures, tables, panels, contests and rows that an overlay sets to null."""
     for kind, parts in (("figures", "panels"), ("figures", "contests"), ("tables", "rows")):
-        known = _mapping(published, kind)
+        entries = _mapping(published, kind)
         if isinstance(items := values.get(kind), dict):
-            values[kind] = _less_nulls(items, known)
+            values[kind] = _less_nulls(items, entries)
         for name, item in _mapping(values, kind).items():
             if isinstance(item, dict) and isinstance(item.get(parts), dict):
-                item[parts] = _less_nulls(item[parts], _mapping(_mapping(known, name), parts))
+                item[parts] = _less_nulls(item[parts], _mapping(_mapping(entries, name), parts))
     return values
 
 
-def _less_nulls(entries: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
-    return {key: entry for key, entry in entries.items() if entry is not None or key not in known}
+def _less_nulls(entries: Mapping[str, object], published: Mapping[str, object]) -> dict[str, object]:
+    return {key: entry for key, entry in entries.items() if entry is not None or key not in published}
 
 
 def _mapping(values: Mapping[str, object], key: str) -> Mapping[str, Any]:

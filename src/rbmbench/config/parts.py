@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of the configuration below figures and tables: data sets, algorithms, samplers, and what a panel trains."""
+"""Models of the configuration below figures and tables: data sets, algorithms, samplers and training in a panel."""
 
 from itertools import pairwise
 from typing import Annotated, Literal, Self
@@ -32,7 +32,7 @@ PanelAddress = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*\.[a-z][a-z0-9_]*$")
 
 
 class DataAccess(Settings):
-    """Where data sets that are not made on the spot come from."""
+    """Sources of data sets that are not generated."""
 
     mirror: str | None = Field(
         default=None,
@@ -46,7 +46,7 @@ class DataAccess(Settings):
 
 
 class MainConfig(Settings):
-    """config.yaml and its overlays, after they are merged."""
+    """Merged settings of config.yaml and its overlays."""
 
     scale: Name = Field(description="name of the scale; all results are written to results/SCALE/")
     papers: Names = Field(
@@ -118,7 +118,7 @@ class DataEntry(Settings):
 
 
 class AlgorithmStage(Settings):
-    """One stage of an algorithm: what the iterations up to ``until`` are made with."""
+    """One stage of an algorithm: estimator, update rule and rate of the iterations up to ``until``."""
 
     estimator: str = Field(description="estimator: a module of rbmbench.estimators, or a plug-in")
     options: dict[str, object] = Field(default={}, description="options of the estimator")
@@ -130,7 +130,7 @@ class AlgorithmStage(Settings):
 
 
 class Look(Settings):
-    """How figures draw a curve, where that should not follow from its key; no run depends on it."""
+    """Colour and dash pattern of a curve, unless they follow from its key; no run depends on them."""
 
     color: Annotated[str, Field(pattern=r"^#[0-9A-Fa-f]{6}$")] | None = Field(
         default=None, description="colour of its curves, #RRGGBB; null: by its key"
@@ -156,8 +156,8 @@ class Algorithm(Look):
     @property
     def stages(self) -> tuple[AlgorithmStage, ...]:
         """All stages; one for an algorithm without a schedule."""
-        own = {"estimator": self.estimator, "options": self.options, "update": self.update, "rate": self.rate}
-        return self.schedule or (AlgorithmStage.model_validate(own),)
+        stage = {"estimator": self.estimator, "options": self.options, "update": self.update, "rate": self.rate}
+        return self.schedule or (AlgorithmStage.model_validate(stage),)
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -173,7 +173,7 @@ class Algorithm(Look):
 
 
 class Printed(Settings):
-    """A number that the paper prints of what a panel shows, to be drawn beside what was measured."""
+    """A number that the paper prints about a panel, drawn beside the measured ones."""
 
     value: Annotated[float, Field(allow_inf_nan=False)] = Field(
         description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
@@ -185,7 +185,7 @@ class Printed(Settings):
 
 
 class Panel(Settings):
-    """What one panel of a figure, or one row of a table, trains."""
+    """Settings of training of one panel of a figure, or one row of a table."""
 
     data: Name = Field(description="key of the data set in this file's data")
     hidden: Count = Field(description="hidden units")
@@ -214,7 +214,7 @@ class Panel(Settings):
 
 
 class SamplerEntry(Look):
-    """A sampler as a paper uses it: with its options, and the values of some that are tried."""
+    """A sampler as a paper uses it: with its options, and a grid of values to try."""
 
     label: str = Field(description="name in legends")
     sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers, or a plug-in")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kinds of figures and tables, one file each, looked up by name: settings, jobs, spec, drawing, caption, evidence.
 
-Modules import what draws only where they draw: planning, which every step of the workflow does, stays fast.
+Modules for drawing are imported where figures are drawn, to keep planning fast, which each job of a workflow repeats.
 """
 
 from rbmbench.config.paper import KINDS as REGISTRY

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures and the table of an arena show: four views of the curves of its contests, and a table of their ends.
+"""Figures and table of an arena: four views of the curves of its contests, and a table of the final values.
 
-The kind of a figure names its view: anytime curves, final ranks, reached targets, or rates.
+The kind of a figure selects its view: anytime curves, final ranks, reached targets, or rates.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,13 +36,13 @@ from rbmbench.reporting.text_tables import by_interval, interval, part_of, signi
 from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 
 LINE = 100
-"""Letters of a line of a title."""
+"""Characters per line of a title."""
 LEGEND_COLUMNS = 5
-"""Of algorithms, on a page."""
+"""Columns of a legend of algorithms, on a page."""
 START = 0.02
-"""Share of the budget before which curves do not decide the vertical range."""
+"""Share of the budget below which curves do not affect the vertical range."""
 DIGITS = 10
-"""Of anytime curves: pictures are the same with more, and files half as large again."""
+"""Significant digits of anytime curves: more change no picture, and make files half as large again."""
 
 
 class ArenaSpec(OfContestsSpec, FigureSpec):
@@ -62,14 +62,14 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
         return VIEWS[self.kind].caption(self, self.numbers(results))
 
     def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        """Return the ranks of an algorithm, see `standings`; other figures have nothing that claims measure."""
+        """Return the ranks of an algorithm, see `standings`; other figures have no evidence."""
         ranks = standings(results).query("algorithm == @name")
         if self.kind != "arena_ranks" or ranks.empty:
             return None
-        more = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
-        more["place"] = Place(self.key, "contests", name, is_exact=False)
+        fields = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
+        fields["place"] = Place(self.key, "contests", name, is_exact=False)
         budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
-        return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
+        return Source(label=self.labels[name], frame=ranks, budget=budget, **fields)
 
 
 class ArenaTableSpec(OfContestsSpec, TableSpec):
@@ -81,7 +81,7 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
         return contest_results(results)
 
     def table(self, numbers: pd.DataFrame) -> Table:
-        """Return one table for people for each contest, the best first."""
+        """Return one printed table for each contest, the best algorithm first."""
         parts = []
         for contest in self.contests:
             of_contest = numbers[numbers["contest"] == contest.name]
@@ -108,19 +108,19 @@ class View:
 
 
 def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: object) -> Chart:
-    """Return the chart of a view, with a legend of the algorithms unless another one is given."""
+    """Return the chart of a view, with a legend of the algorithms, or of the fields ``legend``."""
     heading = (spec.title, *wrap(spec.which, LINE), *variant_lines(spec))
     entries = [
         Entry(label=entry.label, key=name, color=entry.color, dash=entry.dash) for name, entry in spec.entries.items()
     ]
-    named = {"entries": tuple(entries), "columns": LEGEND_COLUMNS} | legend
-    return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**named))
+    fields = {"entries": tuple(entries), "columns": LEGEND_COLUMNS} | legend
+    return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**fields))
 
 
-def _series(numbers: pd.DataFrame, x: str, **more: object) -> tuple[Series, ...]:
+def _series(numbers: pd.DataFrame, x: str, **fields: object) -> tuple[Series, ...]:
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
-    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], **more) for key, curve in curves)
+    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], **fields) for key, curve in curves)
 
 
 # --- Views ------------------------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def _series(numbers: pd.DataFrame, x: str, **more: object) -> tuple[Series, ...]
 
 def _curves(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     """Return means and bands: by matrix products on the left, by processor seconds on the right."""
-    shown, panels, more = anytime_curves(numbers), [], {"digits": DIGITS, "metric": "held_out_log_likelihood"}
+    curves, panels, fields = anytime_curves(numbers), [], {"digits": DIGITS, "metric": "held_out_log_likelihood"}
     for contest in spec.contests:
-        of_contest = shown[shown["contest"] == contest.name]
+        of_contest = curves[curves["contest"] == contest.name]
         title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
         for place, (cost, words) in enumerate(COSTS.items()):
             of_cost = of_contest[of_contest["cost"] == cost]
@@ -140,27 +140,27 @@ def _curves(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
                 heading=("" if place else f"{contest.name}: {title}",),
                 group=contest.name,
                 x=Axis(title=f"{words} of a trial", log=True),
-                y=Axis(**charts.titles([more["metric"]]), range=_vertical_range(of_cost)),
-                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", **more),
+                y=Axis(**charts.titles([fields["metric"]]), range=_vertical_range(of_cost)),
+                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", **fields),
             )
             panels.append(panel)
     return _chart(spec, panels, Layout(columns=2, narrow=2, shade=0.1))
 
 
 def _curves_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
-    shown = anytime_curves(numbers)
-    trials = count(shown["trials"].min())
+    curves = anytime_curves(numbers)
+    trials = count(curves["trials"].min())
     return (
         "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
         " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
         f" have the same budget of products; that of seconds is the least time that one of them takes for it."
         f" Bands: 10 to 90 % of at least {trials} trials. Between evaluations more than {WIDEST:.0%} of the budget"
-        f" apart, lines only connect them; no value there is used. {_contests_in_words(spec, shown)}"
+        f" apart, lines only connect them; no value there is used. {_contests_in_words(spec, curves)}"
     )
 
 
 def _vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
-    """Return the range of all curves once they have spent `START` of the budget, but for the worst fifth at the end."""
+    """Return the range of all curves from `START` of the budget on, without the fifth with the worst final values."""
     numbers = numbers.dropna(subset="mean")
     ends = numbers.sort_values("spent").groupby("algorithm")["mean"].last()
     later = numbers[numbers["spent"] >= START * numbers["spent"].max()]
@@ -177,8 +177,8 @@ def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
     order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
     contests = list(dict.fromkeys(products["contest"]))
 
-    def ranks_at(ranks: pd.DataFrame, by: str, places: list[str], **shown: str) -> pd.DataFrame:
-        return ranks.set_index(by).reindex(places)[[*shown]].rename(columns=shown).reset_index(drop=True)
+    def ranks_at(ranks: pd.DataFrame, by: str, places: list[str], **columns: str) -> pd.DataFrame:
+        return ranks.set_index(by).reindex(places)[[*columns]].rename(columns=columns).reset_index(drop=True)
 
     interval = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
     means = [
@@ -226,7 +226,7 @@ def _ranks_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
 
 
 def _targets(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
-    """Return the shares of targets that are reached, a panel for each cost."""
+    """Return the shares of reached targets, a panel for each cost."""
     shares, panels = numbers.rename(columns={"reached": "mean"}), []
     for cost, words in COSTS.items():
         panel = ChartPanel(
@@ -270,7 +270,7 @@ def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
             x=Axis(title="learning rate", log=True, places=tuple(sorted(of_contest["rate"].unique()))),
             y=Axis(**y, range=(low - pad, best.max() + pad)),
             series=tuple(curves),
-            marks=tuple(Mark(key=one.algorithm, at=one.rate, height=one.mean) for one in chosen.itertuples()),
+            marks=tuple(Mark(key=row.algorithm, at=row.rate, height=row.mean) for row in chosen.itertuples()),
         )
         panels.append(panel)
     return _chart(spec, panels, Layout(shade=0))
@@ -296,19 +296,19 @@ VIEWS = {
 
 
 def _without_ranks(results: pd.DataFrame) -> str:
-    """Return in a sentence which contests have no ranks under a cost, "" for none; see `contest_results`."""
+    """Return a sentence with the contests without ranks under a cost, "" if there are none; see `contest_results`."""
     missing = results.groupby(["cost", "contest"], sort=False)["rank"].apply(lambda ranks: ranks.isna().any())
-    parts = [
+    texts = [
         f"under equal {COSTS[cost]}: {', '.join(names.index.unique('contest'))}"
         for cost, names in missing[missing].groupby("cost", sort=False)
     ]
-    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
+    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(texts)}." * bool(texts)
 
 
 def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) -> str:
-    """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
+    """Return sentences about data, trials and tuning of the contests, and about settings other than the study's."""
     titles = numbers.drop_duplicates("contest").set_index("contest")
-    parts = [
+    phrases = [
         f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
         f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
         for contest in spec.contests
@@ -317,7 +317,7 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) 
     rates = sorted({entry.rate for contest in spec.contests for entry in contest.entries})
     tuning, grid = spec.contests[0].tuning_trials, ", ".join(f"{rate:g}" for rate in rates)
     return (
-        f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
+        f"Contests: {'; '.join(phrases)}. The rate of each algorithm is that of {grid}"
         f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         + "".join(f" {sentence}" for sentence in variant_notes(spec))
@@ -325,7 +325,7 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) 
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
-    tables = {cost: one.set_index("algorithm") for cost, one in numbers.groupby("cost", sort=False)}
+    tables = {cost: rows.set_index("algorithm") for cost, rows in numbers.groupby("cost", sort=False)}
     products = tables["products"].sort_values("rank")
     seconds = tables["seconds"].reindex(products.index)
     rates = [f"{rate:g}{'*' if edge else ''}" for rate, edge in zip(products["rate"], products["at_edge"], strict=True)]

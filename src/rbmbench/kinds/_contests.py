@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures and the table of an arena share: contests, their runs, and how those are read.
+"""Contests of an arena, their runs, and bases of its figures and its table.
 
 A contest is a data set with a number of hidden units, on which all algorithms train with the same budget of matrix
 products, each at every rate of one grid. The first trials tune the rate, by rows that are not trained on; the others
-are judged, by rows that are used for nothing else.
+are judged, by rows that have no other use.
 """
 
 from __future__ import annotations
@@ -60,32 +60,32 @@ class Contest(Settings):
 
     @property
     def shares(self) -> np.ndarray:
-        """Shares of the budget at which runs are evaluated, but for its end.
+        """Shares of the budget at which runs are evaluated, without its end.
 
-        With 40 evaluations two neighbours are at most a tenth of their cost apart from `LATE` on: values are then
-        known at any budget of seconds from a tenth of a run's time on.
+        With 40 evaluations two neighbours are at most a tenth of their cost apart from `LATE` on: this yields values at
+        any budget of seconds from a tenth of a run's time on.
         """
         late = max(1, round(LATE_EVALUATIONS * self.evaluations))
         early = np.geomspace(EARLIEST, LATE, self.evaluations - late)
         return np.concatenate([early, np.geomspace(LATE, 1, late + 1)[1:-1]])
 
     def panel(self, rate: float, least: float, cost_varies: bool) -> Panel:
-        """Return what one algorithm trains at one rate, if an iteration makes ``least`` products, or at least so many.
+        """Return the training of one algorithm at one rate; an iteration takes ``least`` products, or at least as many.
 
         A run ends with its last iteration inside the budget.
         """
         shared = self.model_dump(include={"data", "hidden", "batch", "trials", "initial", "annealing"})
         metrics = (self.tuned_by, self.judged_by)
-        asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_log_likelihood" in metrics}
+        flags = {f"{rows}_likelihood": True for rows in ("validation", "test") if f"{rows}_log_likelihood" in metrics}
         iterations = max(1, int(self.products / least))
         if cost_varies:
-            # The first iteration alone may exceed the budget, and one more than there can be inside it does.
+            # The first iteration alone may exceed the budget; one more than fit into it certainly exceeds it.
             costs = {"products": self.products, "evaluate_at": (1,)}
             costs["evaluate_at_products"] = tuple((self.shares * self.products).tolist())
             iterations += 1
         else:
             costs = {"evaluate_at": tuple(np.unique(np.ceil(self.shares * iterations).astype(int)).tolist())}
-        return Panel(**shared, **asked, **costs, rate=rate, iterations=iterations, evaluate_every=iterations)
+        return Panel(**shared, **flags, **costs, rate=rate, iterations=iterations, evaluate_every=iterations)
 
 
 class OfContests(Kind):
@@ -98,15 +98,15 @@ class OfContests(Kind):
         """Return the figure whose contests are shown."""
 
     def plan(self, planner: Planner, key: str) -> Output:
-        shown = self.contests_of(planner.paper)
-        if id(shown) not in planner.shared:
-            planner.shared[id(shown)] = shown.planned(planner)
-        contests, jobs = planner.shared[id(shown)]
+        figure = self.contests_of(planner.paper)
+        if id(figure) not in planner.shared:
+            planner.shared[id(figure)] = figure.planned(planner)
+        contests, jobs = planner.shared[id(figure)]
         return Output(self.SPEC(**planner.heading(key, self), contests=contests), **jobs)
 
 
 class Contests(OfContests):
-    """A figure with contests, which the others of an arena show."""
+    """A figure with contests, which the other figures of an arena share."""
 
     contests: Annotated[dict[Name, Contest], Field(min_length=1)] = Field(description="the contests, by name")
     algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: all of the study")
@@ -151,7 +151,7 @@ class Contests(OfContests):
                 checks.check_panel(panel, (algorithm,), place)
 
     def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel]]:
-        """Yield each algorithm of a contest with each rate, and what is trained then."""
+        """Yield each algorithm of a contest with each rate and the panel to train."""
         entry = paper.data[contest.data]
         sizes = contest.batch or entry.batch, entry.visible, contest.hidden
         for name in self.algorithms_of(paper, contest):
@@ -165,7 +165,7 @@ class Contests(OfContests):
                 yield name, rate, panel.model_copy(update={"rate": rate})
 
     def planned(self, planner: Planner) -> tuple[list[dict[str, object]], dict[str, object]]:
-        """Return what specs say of the contests, and the jobs of an `Output`, added to the plan."""
+        """Return the contests for specs, and the jobs of an `Output`, added to the plan."""
         jobs, contests, parts, settings = [], [], {}, {}
         for name, contest in self.contests.items():
             entries = []
@@ -179,18 +179,18 @@ class Contests(OfContests):
                     certificate = planner.certificate(panel, run, budget, self.tuning_trials)
                     jobs.append(certificate.id)
                     entries[-1]["certificate"] = planner.plan.folder(certificate)
-                # Certificates change no number that is compared.
+                # Certificates do not affect compared numbers.
                 parts[name, algorithm, f"{rate:g}"] = (run, *filter(None, [annealed]))
             shared = contest.model_dump(include={"products", "tuned_by", "judged_by"})
             shared |= {"tuning_trials": self.tuning_trials}
-            named = {"name": name, "data": contest.data, "hidden": contest.hidden, "entries": entries}
-            contests.append(named | shared)
+            place = {"name": name, "data": contest.data, "hidden": contest.hidden, "entries": entries}
+            contests.append(place | shared)
             settings[name] = shared
         return contests, {"jobs": unique(jobs), "parts": parts, "settings": settings}
 
 
 class ViewOfContests(OfContests):
-    """Base of what shows the contests of another figure."""
+    """Base of figures and tables of the contests of another figure."""
 
     of: FigureName = Field(description="figure of this study whose contests are shown")
 
@@ -198,5 +198,5 @@ class ViewOfContests(OfContests):
         return paper.figures[self.of]
 
     def check(self, checks: Checks, location: tuple) -> None:
-        known = [name for name, figure in checks.paper.figures.items() if isinstance(figure, Contests)]
-        checks.check_names("figure with contests", (self.of,), known, (*location, "of"))
+        names = [name for name, figure in checks.paper.figures.items() if isinstance(figure, Contests)]
+        checks.check_names("figure with contests", (self.of,), names, (*location, "of"))

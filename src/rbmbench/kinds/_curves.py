@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What figures of learning curves show: charts, captions, and where they differ from the paper's."""
+"""Charts and captions of figures of learning curves, with their differences from the paper's."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -43,15 +43,15 @@ DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
 IN_CIRCLES = ("mean", "estimate_low", "estimate_high")
 DIGITS_OF_A_TRIAL = 4
 MOST_TRIALS = 25
-"""Curves of single trials in a chart, the first ones."""
+"""Most curves of single trials in a chart."""
 MOST_OMITTED = 3
-"""Trials that are left out, of those that a panel names."""
+"""Most omitted trials that a panel lists."""
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
-"""What the lines of a panel's second and third metric are."""
+"""Styles of the lines of a panel's second and third metric."""
 ESTIMATES = f"thin bars: {INTERVAL}s of estimates"
 CIRCLES = "open circles, dotted bars: by annealed importance sampling"
 ANNEALING = "annealing."
-"""What begins the names of settings of annealing."""
+"""Prefix of the names of settings of annealing."""
 REFERENCES = {
     "maximum": "no model has more, that of the frequencies of the rows",
     "true_model": "log-likelihood of the model that the training rows were drawn from",
@@ -78,10 +78,10 @@ class LearningCurvesSpec(CurvesFigure):
 
     @property
     def changed(self) -> tuple[Difference, ...]:
-        """The settings that are not the published ones, of those that the metrics of their panels depend on."""
-        shown = {panel.name: panel.metrics for panel in self.panels}
+        """The unpublished settings that the metrics of their panels depend on."""
+        metrics = {panel.name: panel.metrics for panel in self.panels}
         changed = super().changed
-        return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
+        return tuple(change for change in changed if any(map(change.changes, metrics.get(change.panel, ("",)))))
 
     def sources(self) -> dict[str, tuple[str, ...]]:
         sources = {run.folder: (CURVE, META) for panel in self.panels for run in panel.runs}
@@ -132,7 +132,7 @@ class LearningCurvesSpec(CurvesFigure):
     def evidence(
         self, results: CurveResults, name: str, metric: str | None = "log_likelihood", **_: object
     ) -> Curves | None:
-        """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
+        """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None means the first of its panel."""
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
         run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
@@ -185,16 +185,16 @@ def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData]
         values = [column for column in frame if column in drawn]
         frame = frame[[*values, "trials"]].astype(float)
         frame.loc[frame["mean"] >= metric.ceiling, values] = np.nan
-        more = {"metric": name, "metric_title": metric.title if several else "", "place": panel.metrics.index(name)}
-        more["marked"], known = is_marked, curve.dropna(axis=1, how="all")
-        more |= {column: charts.numbers(frame[column]) for column in values if column in DRAWN[3:] and column in known}
-        more["paths"] = tuple(charts.numbers(frame[column]) for column in values if column.startswith("path_"))
-        more |= _of_run(folders[key], runs, name, frame.index)
-        yield charts.curve(key, label, frame.set_axis(frame.index / epoch), **more)
+        fields = {"metric": name, "metric_title": metric.title if several else "", "place": panel.metrics.index(name)}
+        fields["marked"], present = is_marked, set(DRAWN[3:]) & set(curve.dropna(axis=1, how="all"))
+        fields |= {column: charts.numbers(frame[column]) for column in values if column in present}
+        fields["paths"] = tuple(charts.numbers(frame[column]) for column in values if column.startswith("path_"))
+        fields |= _of_run(folders[key], runs, name, frame.index)
+        yield charts.curve(key, label, frame.set_axis(frame.index / epoch), **fields)
 
 
 def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterations: pd.Index) -> dict[str, object]:
-    """Return the fields of a `Series` that the run gives, with its first trials; none of a single one."""
+    """Return the fields of a `Series` that come from its run, with its first trials unless there is only one."""
     run = runs.get(folder.folder)
     if run is None or not charts.is_trained(run.meta):
         return {}
@@ -206,7 +206,7 @@ def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterati
 
 
 def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
-    """Return where each curve of the first metric first reaches a share of the largest rise of them."""
+    """Return marks where each curve of the first metric first reaches a share of the largest rise."""
     curves = sorted((curve for curve in series if curve.place == 0), key=lambda curve: curve.key)
     if len({curve.x for curve in curves}) != 1:
         return ()
@@ -216,13 +216,13 @@ def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
 
 
 def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, results: CurveResults) -> Iterator[str]:
-    """Yield how a panel differs from the paper's, the most important first; what all panels share is in the title."""
+    """Yield the differences of a panel from the paper's, the most important first, without those in the title."""
     stand_in = "" if summary.empty else summary["stand_in"].iloc[0]
     if isinstance(stand_in, str) and stand_in:
         yield f"stands in for {data_name(stand_in)}"
     shared = shared_cuts(spec)
-    if own := [words for words in cuts(spec, panel.name) if words not in shared]:
-        yield ", ".join(own)
+    if reduced := [words for words in cuts(spec, panel.name) if words not in shared]:
+        yield ", ".join(reduced)
     if labels := missing(spec, panel.name):
         yield f"without {', '.join(labels)}"
     omitted = results.left_out.get(panel.name, ())
@@ -254,19 +254,19 @@ def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]
 
 
 def figure_heading(spec: LearningCurvesSpec, frame: pd.DataFrame) -> list[str]:
-    """Return the title of a figure in lines: the scale, what is cut in all panels, other settings, stand-in data."""
+    """Return the title of a figure in lines: scale, reduced budgets of all panels, other settings, stand-in data."""
     lines = [spec.title, ", ".join([spec.which, *shared_cuts(spec)]), *variant_lines(spec)]
     phrases = stand_ins(frame)
     return [*lines, *[f"stand-in data: {listed(phrases)}"] * bool(phrases)]
 
 
 def figure_notes(spec: LearningCurvesSpec, results: CurveResults) -> Iterator[str]:
-    """Yield one sentence for each way in which a figure differs from the paper's."""
+    """Yield a sentence for each difference of a figure from the paper's."""
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(results.summary))
     for panel in spec.panels:
-        shown = [part for part in spec.of_part(panel.name) if any(map(part.changes, panel.metrics))]
+        changes = [change for change in spec.of_part(panel.name) if any(map(change.changes, panel.metrics))]
         annealed = cuts(spec, panel.name, titled=False, only=ANNEALING)
-        less = [words + " of the annealing" * (words in annealed) for words in reductions(shown, titled=False)]
+        less = [words + " of the annealing" * (words in annealed) for words in reductions(changes, titled=False)]
         if less := [*less, *(f"no {label}" for label in missing(spec, panel.name))]:
             yield f"Panel {panel.name}: {listed(less)}."
     yield from (f"Panel {name}: left out of the means: {listed(words)}." for name, words in results.left_out.items())
@@ -274,7 +274,7 @@ def figure_notes(spec: LearningCurvesSpec, results: CurveResults) -> Iterator[st
 
 
 def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
-    """Yield how sure log Z is, from `annealing_certainty`; nothing where exact."""
+    """Yield the errors of log Z, from `annealing_certainty`; nothing if it is exact."""
     is_tempered, is_bracketed = certainty["share converged"].notna(), certainty["widest interval"].notna()
     annealed, tempered = certainty[~is_tempered & ~is_bracketed], certainty[is_tempered]
     if len(annealed):
@@ -302,7 +302,7 @@ def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
 
 
 def band_note(spec: LearningCurvesSpec) -> str:
-    """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
+    """Return a note on lines and bands of a figure: "line: mean over trials; band: 10–90 % quantile over trials"."""
     if spec.has_one_trial:
         return "line: a single trial"
     band, (low, high) = spec.band, spec.band.percent
@@ -348,9 +348,9 @@ def _ceiling_note(name: str) -> str:
 
 
 def further_lines(spec: LearningCurvesSpec, summary: pd.DataFrame) -> list[tuple[str, int]]:
-    """Return what the lines of further metrics are, with their place in a panel: ("dashed: bound of the bias", 1).
+    """Return style and title of the lines of further metrics, with their place: ("dashed: bound of the bias", 1).
 
-    A metric that is drawn nowhere is left out.
+    Metrics that are not drawn are omitted.
     """
     further = {name: place for panel in spec.panels for place, name in enumerate(panel.lined) if place}
     return [
@@ -361,7 +361,7 @@ def further_lines(spec: LearningCurvesSpec, summary: pd.DataFrame) -> list[tuple
 
 
 def marked_shares(spec: LearningCurvesSpec) -> list[float]:
-    """Return the shares of the largest rise whose first reaching is marked."""
+    """Return the shares of the largest rise that are marked where curves first reach them."""
     return list(dict.fromkeys(panel.mark for panel in spec.panels if panel.mark))
 
 
@@ -379,7 +379,7 @@ def _line_notes(spec: LearningCurvesSpec) -> Iterator[str]:
 
 
 def schedule_notes(spec: LearningCurvesSpec, runs: Mapping[str, RunData]) -> Iterator[str]:
-    """Yield the stages of every run that has several, once for those that are alike; ``runs`` are by folder."""
+    """Yield the stages of every run that has several, equal ones once; ``runs`` are by folder."""
     notes: dict[str, None] = {}
     for run in (run for panel in spec.panels for run in panel.runs):
         words = []

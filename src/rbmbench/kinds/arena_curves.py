@@ -11,6 +11,6 @@ from rbmbench.kinds._contests import Contests
 
 @KINDS.register
 class ArenaCurves(Contests):
-    """A figure of anytime curves, and the contests that the other figures of an arena show."""
+    """A figure of anytime curves, and the contests of all figures of an arena."""
 
     kind: Literal["arena_curves"] = Field(description="kind of the figure, and of its notebook template")

@@ -17,6 +17,6 @@ class ArenaRanks(ViewOfContests):
     kind: Literal["arena_ranks"] = Field(description="kind of the figure, and of its notebook template")
 
     def names(self, paper: Paper) -> Iterator[str]:
-        shown = self.contests_of(paper)
-        names = (name for contest in shown.contests.values() for name in shown.algorithms_of(paper, contest))
+        figure = self.contests_of(paper)
+        names = (name for contest in figure.contests.values() for name in figure.algorithms_of(paper, contest))
         yield from dict.fromkeys(names)

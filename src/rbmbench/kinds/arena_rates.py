@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of what the rates of algorithms were tuned by: one panel per contest, one curve per algorithm."""
+"""Figures of the tuning of rates: one panel per contest, one curve per algorithm."""
 
 from typing import Literal
 
@@ -11,6 +11,6 @@ from rbmbench.kinds._contests import ViewOfContests
 
 @KINDS.register
 class ArenaRates(ViewOfContests):
-    """A figure of how the rate of algorithms matters in the contests of another figure."""
+    """A figure of the tuning of rates in the contests of another figure."""
 
     kind: Literal["arena_rates"] = Field(description="kind of the figure, and of its notebook template")

@@ -46,15 +46,15 @@ QUANTITIES = [
 ]
 ROW_COLUMNS = ["row", "data", "data_title", "hidden", "rate", "k", "algorithm", "label", "stand_in"]
 BUDGETS = {"iterations": "iterations", "estimates": "estimate.estimates", "truth_samples": "ground_truth.samples"}
-"""The columns of budgets, and the settings that they are."""
+"""Settings of budgets by column."""
 GROUND_TRUTHS = {"exact": "exact", "parallel_tempering": "PT"}
 
 
-# --- What the configuration says --------------------------------------------------------------------------------------
+# --- Configuration ----------------------------------------------------------------------------------------------------
 
 
 class TruthBudget(Settings):
-    """How the ground truth by parallel tempering is sampled."""
+    """Budget of the ground truth by parallel tempering."""
 
     chains: TemperatureCount = Field(description="inverse temperatures")
     burn_in: CountOrZero = Field(description="steps before the first sample")
@@ -69,7 +69,7 @@ class EstimatedModels(Panel):
     )
 
 
-# --- What is shown ----------------------------------------------------------------------------------------------------
+# --- Spec -------------------------------------------------------------------------------------------------------------
 
 
 class Estimate(Spec):
@@ -82,7 +82,7 @@ class Estimate(Spec):
 
 
 class Row(Spec):
-    """One trained model, or several of the same settings, and what was measured on it."""
+    """One trained model, or several of the same settings, and its measured estimates."""
 
     name: str
     data: str
@@ -111,7 +111,7 @@ class Published(Settings):
     entries: tuple[PublishedEntry, ...] = Field(default=(), description="the numbers of the table")
 
     def value(self, row: str, algorithm: str, quantity: str) -> float | None:
-        """Return the published number, or None where the paper gives none."""
+        """Return the published number; None if the paper has none."""
         entries = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
         return getattr(entries[0], quantity) if entries else None
 
@@ -122,7 +122,7 @@ class Entry(Source):
 
     ground_truth: str
     printed_estimates: int | None
-    """Estimates that the published numbers rest on, None where they are not known."""
+    """Number of estimates behind the published numbers; None if unknown."""
 
 
 class BiasVarianceSpec(TableSpec):
@@ -141,32 +141,32 @@ class BiasVarianceSpec(TableSpec):
         return sources
 
     def read(self) -> pd.DataFrame:
-        """Return all that was measured: a row per table row, estimator, ground truth and trained model.
+        """Return all measurements: a row per table row, estimator, ground truth and trained model.
 
         Columns are row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of
-        the models), estimates (how many each number rests on), ground_truth, model (index of the trained model), and
-        the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
+        the models), estimates (their number), ground_truth, model (index of the trained model), and the quantities of
+        `rbmbench.measurements.gradient_bias`, float64, NaN if not measured.
         """
         parts = []
-        for row, estimate in ((line, part) for line in self.rows for part in line.estimates):
+        for row, estimate in ((line, entry) for line in self.rows for entry in line.estimates):
             model, meta = read_meta(row.model), read_meta(estimate.folder)
             data, settings = data_of(model, row.model), meta.get("settings", {})
             title = f"{data['title']}, {row.samples} samples" if row.samples else data["title"]
             labels = [row.name, row.data, title, row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
-            named = dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True))
-            named |= {"iterations": model.get("iterations")}
-            named |= {"estimates": settings.get("estimates", meta.get("estimates"))}
-            parts.append(read_table(estimate.folder, BIAS).rename(columns={"trial": "model"}).assign(**named))
+            fields = dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True))
+            fields |= {"iterations": model.get("iterations")}
+            fields |= {"estimates": settings.get("estimates", meta.get("estimates"))}
+            parts.append(read_table(estimate.folder, BIAS).rename(columns={"trial": "model"}).assign(**fields))
         keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
         values = pd.concat(parts).set_index([*keys, "quantity"])["value"].unstack("quantity", sort=False)
         return values.reindex(columns=QUANTITIES).reset_index()
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
-        """Return the table with a row per table row, estimator and ground truth: what the CSV holds.
+        """Return the contents of the CSV: a row per table row, estimator and ground truth.
 
-        Columns are scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
-        many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
-        over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low, bias_high (per
+        Columns are scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models
+        (their number), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means over the
+        models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low, bias_high (per
         parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN
         for a single one); published_variance, published_bias (NaN where the paper has none).
         """
@@ -181,15 +181,15 @@ class BiasVarianceSpec(TableSpec):
         wide["truth_samples"] = wide["row"].map(samples).astype("Int64")
         for name, setting in BUDGETS.items():
             pairs = wide[["row", name]].itertuples(index=False, name=None)
-            published = [self.as_published(setting, own, row) for row, own in pairs]
+            published = [self.as_published(setting, value, row) for row, value in pairs]
             wide[f"paper_{name}"] = pd.Series(published, dtype="Int64")
         wide["scale"] = self.scale
-        budgets = ["models", *(f"{of}{name}" for name in BUDGETS for of in ("", "paper_"))]
+        budgets = ["models", *(f"{prefix}{name}" for name in BUDGETS for prefix in ("", "paper_"))]
         numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
 
     def table(self, numbers: pd.DataFrame) -> Table:
-        """Return the table as the paper lays it out, and how sure each bias is."""
+        """Return the table in the layout of the paper, and a table of the uncertainty of the biases."""
         caption = (
             f"{self.title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
             " parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it"
@@ -206,7 +206,7 @@ class BiasVarianceSpec(TableSpec):
         return Table(parts=parts, notes=(*variant_notes(self), *_notes(numbers, self)))
 
     def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Entry | None:
-        """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
+        """Return the entry ROW.ESTIMATOR, relative to the best available ground truth."""
         row, _, algorithm = name.partition(".")
         models = results[(results["row"] == row) & (results["algorithm"] == algorithm)]
         if models.empty:
@@ -257,12 +257,12 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
             truths = self._ground_truths(planner, row, run)
-            of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
+            jobs = {algorithm: self._estimate(planner, row, run, algorithm, truths) for algorithm in self.estimators}
             runs.append(run.id)
-            estimates += [estimate.id for estimate in of_row.values()]
-            of_truths = [planner.plan.jobs[truth] for truth in truths]
-            parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
-            entries = planner.labelled({one: planner.plan.folder(estimate) for one, estimate in of_row.items()})
+            estimates += [estimate.id for estimate in jobs.values()]
+            truth_jobs = [planner.plan.jobs[truth] for truth in truths]
+            parts |= {(name, algorithm): (run, *truth_jobs, estimate) for algorithm, estimate in jobs.items()}
+            entries = planner.labelled({algorithm: planner.plan.folder(job) for algorithm, job in jobs.items()})
             for entry in entries:
                 entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
             folders = {"model": planner.plan.folder(run), "estimates": entries}
@@ -272,13 +272,13 @@ class BiasVariance(Kind):
         return Output(spec, unique([*runs, *estimates]), parts)
 
     def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
-        """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
+        """Return the ids of a row's ground truths: by parallel tempering, and exact if it can be computed."""
         seed = planner.seed("ground_truth", row.data, row.hidden)
-        chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
+        methods = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
         if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
-            chosen.insert(0, GroundTruthSettings(method="exact"))
+            methods.insert(0, GroundTruthSettings(method="exact"))
         truths = []
-        for settings in chosen:
+        for settings in methods:
             name = f"{row.data}-{row.hidden}h-{settings.method}-truth"
             title = f"{settings.method.replace('_', ' ')} gradient, {planner.trained_on(row)}"
             truths.append(planner.measured("ground_truth", name, run, settings, title=title).id)
@@ -287,7 +287,7 @@ class BiasVariance(Kind):
     def _estimate(
         self, planner: Planner, row: EstimatedModels, run: Job, algorithm: str, truths: tuple[str, ...]
     ) -> Job:
-        """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
+        """Return the estimates of one algorithm for a row; all algorithms have the same mini-batches."""
         settings = EstimateSettings(
             estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
             batch=row.samples or planner.paper.data[row.data].batch,
@@ -300,13 +300,13 @@ class BiasVariance(Kind):
 
 
 def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
-    """Return text cells as the paper lays them out: a row for each problem and k, measured beside published numbers.
+    """Return text cells in the layout of the paper: a row for each problem and k, measured beside published numbers.
 
     Columns have two levels: ("", "problem"), ("", "k"), ("", "n"), then for each kind of estimator variance, published,
     bias, published.
     """
     rows: dict[tuple, dict[tuple[str, str], str]] = {}
-    # Against the exact ground truth where there is one.
+    # Exact ground truths come first, and are kept below.
     order = wide.assign(order=wide["ground_truth"].ne("exact")).sort_values("order", kind="stable")
     for entry in order.drop_duplicates(["row", "algorithm"]).sort_index().itertuples():
         k = None if pd.isna(entry.k) else int(entry.k)
@@ -319,7 +319,7 @@ def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
             row[family, f"{quantity}, published"] = significant(getattr(entry, f"published_{quantity}"))
     table = pd.DataFrame(list(rows.values())).fillna("")
     table.columns = pd.MultiIndex.from_tuples(table.columns)
-    # Without published numbers their columns are empty throughout and only take room.
+    # Columns of published numbers are dropped if they are empty.
     return table.loc[:, [not (name[1].endswith("published") and (table[name] == "").all()) for name in table.columns]]
 
 

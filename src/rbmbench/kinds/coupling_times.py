@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of how long coupled chains of one random model take to meet."""
+"""Figures of the stopping times of coupled chains of one random model."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ LOOKS = {
 """Colours and dash patterns."""
 BINS = 30
 EARLY = 10
-"""The paper says which share of the stopping times is no larger."""
+"""Number of steps for which the paper has the share of chains that met."""
 
 
 class Chains(Spec):
@@ -67,7 +67,7 @@ class CouplingTimesSpec(FigureSpec):
     def read(self) -> pd.DataFrame:
         """Return the stopping times: columns coupling, chain, stopping_time, and met.
 
-        A pair that was cut after ``longest`` steps has that number, and has not met.
+        A pair that was cut has ``longest`` steps, and has not met.
         """
         parts = []
         for chains in self.couplings:
@@ -83,9 +83,9 @@ class CouplingTimesSpec(FigureSpec):
         return distribution(results)
 
     def chart(self, results: pd.DataFrame) -> Chart:
-        """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
+        """Return a histogram of the stopping times, and the share of chains that met by number of steps."""
         bars, series, entries = [], [], []
-        # About equal widths on a logarithmic axis; between whole numbers, so that none is empty for lack of one in it.
+        # About equal widths on a logarithmic axis; edges between integers, so that each bin contains one.
         edges = np.unique(np.geomspace(1, self.longest, BINS + 1).round()) - 0.5
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             met = times[times["met"]]
@@ -97,8 +97,8 @@ class CouplingTimesSpec(FigureSpec):
             share = f"{100 * within['mean'].iloc[-1]:.3g} % met in less than {count(self.longest)}"
             color, dash = LOOKS[coupling]
             entries.append(Entry(label=f"{TITLES[coupling]}: {share}", key=coupling, color=color, dash=dash))
-        named = {"title": "Gibbs steps", "label": "stopping time τ (Gibbs steps)"}
-        steps = Axis(**named, log=True, range=(1, self.longest))
+        titles = {"title": "Gibbs steps", "label": "stopping time τ (Gibbs steps)"}
+        steps = Axis(**titles, log=True, range=(1, self.longest))
         histogram = ChartPanel(
             name="histogram",
             title="Stopping times",
@@ -125,7 +125,7 @@ class CouplingTimesSpec(FigureSpec):
         )
 
     def caption(self, results: pd.DataFrame) -> str:
-        shares, less = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
+        shares, notes = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
             cut = times.loc[~times["met"], "share"].sum()
@@ -137,19 +137,19 @@ class CouplingTimesSpec(FigureSpec):
             f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
             f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
-        ) + "".join(f" {sentence}" for sentence in [*less, *variant_notes(self)])
+        ) + "".join(f" {sentence}" for sentence in [*notes, *variant_notes(self)])
 
     def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        if name not in [one.coupling for one in self.couplings]:
+        if name not in [chains.coupling for chains in self.couplings]:
             return None
         of_coupling, budget = results[results["coupling"] == name], {"replications": self.replications}
-        more = {"differences": self.of_part("", name), "place": Place(self.key, "a", name)}
-        return Source(label=TITLES[name], frame=of_coupling, budget=budget, **more)
+        fields = {"differences": self.of_part("", name), "place": Place(self.key, "a", name)}
+        return Source(label=TITLES[name], frame=of_coupling, budget=budget, **fields)
 
 
 @KINDS.register
 class CouplingTimes(Kind):
-    """A figure of how long coupled chains of one random model take to meet, for several couplings."""
+    """A figure of the stopping times of coupled chains of one random model, for several couplings."""
 
     kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
     visible: Count = Field(description="visible units of the model")
@@ -194,8 +194,8 @@ class CouplingTimes(Kind):
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
     """Return the distribution of stopping times: one row for each coupling and each time that occurs.
 
-    Columns are coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
-    all chains that met within this many steps.
+    Columns are coupling, stopping_time, met, chains (their number), share, and share_within: the share of all chains
+    that met within this many steps.
     """
     groups = times.groupby(["coupling", "stopping_time", "met"], sort=False)
     table = groups.size().rename("chains").reset_index()

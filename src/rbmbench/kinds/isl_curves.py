@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of indirect sampling likelihoods: how fast streams of samples of trained models cover unseen rows."""
+"""Figures of indirect sampling likelihoods of test rows, by the number of samples of trained models."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lin
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
 FEW = 5
-"""Trained models that are shown one by one, at most."""
-TITLE_WIDTH = 84  # letters of a line of a title
-MOST_PANELS = 4  # that have room beside each other
+"""Most trained models with a line each."""
+TITLE_WIDTH = 84  # characters per line of a title
+MOST_PANELS = 4  # side by side
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
 
 
-# --- What the configuration says --------------------------------------------------------------------------------------
+# --- Configuration ----------------------------------------------------------------------------------------------------
 
 
 class SamplesPanel(Panel):
-    """Trained models, and the samplers that streams of samples are drawn from them with."""
+    """Trained models, and the samplers that draw streams of samples from them."""
 
     algorithm: Name = Field(description="key of the algorithm that trains the models")
     samplers: Names | None = Field(default=None, description="keys of the samplers; null: all of the paper's")
     samples: Count = Field(description="samples of every stream")
     points: PointCount = Field(default=60, description="numbers of samples at which the likelihood is shown")
     rows: Count | None = Field(default=None, description="validation rows and test rows at most; null: all")
-    shown: Count = Field(default=400, description="first samples of each stream that are kept to be looked at")
+    shown: Count = Field(default=400, description="first samples of each stream to keep for sample sheets")
 
 
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
-    """Return the run that trains the models of a panel and the streams of samples, added to the plan.
+    """Return the run of a panel and the job of its streams of samples, added to the plan.
 
     All samples of one data set and size have one seed: chains of one model start at the same rows.
     """
@@ -69,8 +69,8 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
 
 
 def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: Job) -> SampledPanel:
-    """Return what a spec says of the training and the samples of a panel."""
-    shown = {one: planner.paper.samplers[one].model_dump(include=SHOWN) for one in drawn.settings.samplers}
+    """Return a panel for specs: its training and its samples."""
+    labels = {key: planner.paper.samplers[key].model_dump(include=SHOWN) for key in drawn.settings.samplers}
     return SampledPanel(
         **planner.trained(panel),
         name=name,
@@ -78,11 +78,11 @@ def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: J
         samples_count=panel.samples,
         runs=planner.labelled({panel.algorithm: planner.plan.folder(run)}),
         samples=Folder(folder=planner.plan.folder(drawn)),
-        samplers=[SamplerName(sampler=sampler, **of_sampler) for sampler, of_sampler in shown.items()],
+        samplers=[SamplerName(sampler=sampler, **fields) for sampler, fields in labels.items()],
     )
 
 
-# --- What is shown ----------------------------------------------------------------------------------------------------
+# --- Spec -------------------------------------------------------------------------------------------------------------
 
 
 class SamplerName(Curve):
@@ -93,7 +93,7 @@ class SamplerName(Curve):
 
 
 class SampledPanel(TrainedPanel):
-    """Trained models, and the samplers that streams of samples were drawn from them with."""
+    """Trained models, and the samplers that drew streams of samples from them."""
 
     samples: Folder
     samples_count: int
@@ -110,13 +110,13 @@ class SampleResults:
     table: pd.DataFrame
     """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
     chosen: dict[str, int]
-    """By sampler: the setting that covers the validation rows best after all samples, over the trials."""
+    """By sampler: the setting with the best mean validation likelihood after all samples."""
 
     @classmethod
     def read(cls, panel: SampledPanel) -> SampleResults:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
         results = cls(panel, read_meta(panel.samples.folder), read_table(panel.samples.folder, ISL), {})
-        for sampler in (one.sampler for one in panel.samplers):
+        for sampler in (entry.sampler for entry in panel.samplers):
             if (last := results.after_all(sampler)).empty:
                 raise ResultsError(f"{panel.samples.folder}/{ISL}: sampler {sampler!r} is missing")
             results.chosen[sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
@@ -131,9 +131,9 @@ class SampleResults:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
         parts = [
             self.table[
-                (self.table["sampler"] == one.sampler) & (self.table["setting"] == self.chosen[one.sampler])
-            ].assign(panel=self.panel.name, label=one.label, options=self.options(one.sampler))
-            for one in self.panel.samplers
+                (self.table["sampler"] == entry.sampler) & (self.table["setting"] == self.chosen[entry.sampler])
+            ].assign(panel=self.panel.name, label=entry.label, options=self.options(entry.sampler))
+            for entry in self.panel.samplers
         ]
         return pd.concat(parts, ignore_index=True)[COLUMNS]
 
@@ -143,18 +143,18 @@ class SampleResults:
         return ", ".join(f"{SYMBOLS.get(name, name)} = {value:g}" for name, value in sorted(options.items()))
 
     def chart(self) -> ChartPanel:
-        """Return the panel of the test likelihoods; where curves begin low, the range leaves the start out."""
+        """Return the panel of the test likelihoods; its range omits low starts of curves."""
         panel, data, line = self.panel, self.data, self.training_set
-        taking = f" (stand-in for {data_name(data['stand_in'])})" if data["stand_in"] else ""
-        title = f"{data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
+        note = f" (stand-in for {data_name(data['stand_in'])})" if data["stand_in"] else ""
+        title = f"{data['title']}{note}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
         series, legend = [], []
         for sampler in panel.samplers:
             rows = self.curves[self.curves["sampler"] == sampler.sampler]
             means = rows.groupby("samples")["test"].agg(mean="mean", low="min", high="max", trials="size")
             models = rows.pivot(index="trial", columns="samples", values="test").to_numpy()
             paths = tuple(charts.numbers(model, charts.DIGITS) for model in models) if 1 < len(models) <= FEW else ()
-            more = {"metric": "isl", "paths": paths, "singles": paths}
-            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT, **more))
+            fields = {"metric": "isl", "paths": paths, "singles": paths}
+            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT, **fields))
             options = self.options(sampler.sampler)
             label = f"{sampler.label} ({options})" if options else sampler.label
             legend.append(Entry(label=label, key=sampler.sampler, color=sampler.color, dash=sampler.dash))
@@ -178,20 +178,17 @@ class SampleResults:
 
     @property
     def training_set(self) -> float:
-        """The test likelihood of the training rows taken for samples, nats per row."""
+        """The test likelihood with the training rows as samples, nats per row."""
         return float(self.table.loc[self.table["sampler"] == TRAINING_SET, "test"].iloc[0])
 
     @property
     def data(self) -> dict[str, object]:
-        """Title of the data, number of rows, and what they stand in for."""
+        """Title of the data, number of rows, and name of the data they stand in for."""
         return data_of(self.meta, self.panel.samples.folder)
 
 
 def phrases_of(spec: FigureSpec, panels: Sequence[SampleResults], titled: bool = False) -> list[str]:
-    """Return a phrase for each panel whose samples are fewer than the paper's, or of stand-in data.
-
-    ``titled``: what titles name.
-    """
+    """Return a phrase for each panel of fewer samples than the paper's or of stand-in data; ``titled``: for titles."""
     phrases = []
     for panel in panels:
         stand_in = data_name(panel.data["stand_in"])
@@ -202,20 +199,20 @@ def phrases_of(spec: FigureSpec, panels: Sequence[SampleResults], titled: bool =
 
 
 def heading_of(spec: FigureSpec, panels: Sequence[SampleResults]) -> tuple[str, ...]:
-    """Return the title of a figure in lines: what it is, the scale, and how it differs from the paper's."""
+    """Return the title of a figure in lines: title, scale, and differences from the paper's."""
     lines = [spec.which, *variant_lines(spec, TITLE_WIDTH), *phrases_of(spec, panels, titled=True)]
-    return (spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH)))
+    return (spec.title, *(wrapped for line in lines for wrapped in wrap(line, TITLE_WIDTH)))
 
 
 def tried_settings(panels: list[SampleResults]) -> pd.DataFrame:
-    """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
+    """Return the likelihoods of all tried settings after all samples, means over the trials, the best first."""
     rows = []
-    for samples, one in ((of_panel, sampler) for of_panel in panels for sampler in of_panel.panel.samplers):
-        means = samples.after_all(one.sampler).groupby("setting")[["validation", "test"]].mean()
-        for setting in range(len(samples.meta["grids"][one.sampler])):
-            shown = {"panel": samples.panel.name, "sampler": one.label}
-            shown |= {"options": samples.options(one.sampler, setting)} | means.loc[setting].to_dict()
-            rows.append(shown | {"chosen": setting == samples.chosen[one.sampler]})
+    for samples, entry in ((results, sampler) for results in panels for sampler in results.panel.samplers):
+        means = samples.after_all(entry.sampler).groupby("setting")[["validation", "test"]].mean()
+        for setting in range(len(samples.meta["grids"][entry.sampler])):
+            row = {"panel": samples.panel.name, "sampler": entry.label}
+            row |= {"options": samples.options(entry.sampler, setting)} | means.loc[setting].to_dict()
+            rows.append(row | {"chosen": setting == samples.chosen[entry.sampler]})
     return pd.DataFrame(rows).sort_values(["panel", "sampler", "validation"], ascending=[True, True, False])
 
 
@@ -265,8 +262,8 @@ class IslCurvesSpec(FigureSpec):
 
     def evidence(self, results: list[SampleResults], name: str, **_: object) -> SampleCurve | None:
         letter, _, sampler = name.partition(".")
-        samples = next((of_panel for of_panel in results if of_panel.panel.name == letter), None)
-        labels = {one.sampler: one.label for one in samples.panel.samplers} if samples else {}
+        samples = next((samples for samples in results if samples.panel.name == letter), None)
+        labels = {entry.sampler: entry.label for entry in samples.panel.samplers} if samples else {}
         if sampler not in labels:
             return None
         panel, grid = samples.panel, samples.meta["grids"][sampler]
@@ -276,7 +273,7 @@ class IslCurvesSpec(FigureSpec):
         fastest: dict[int, float] = {}
         times = samples.meta.get("seconds_per_sample", {}).get(sampler, ())
         for options, seconds in zip(grid, times, strict=False):
-            k = options.get("k", 1)  # 1 where a sampler has no such option
+            k = options.get("k", 1)  # 1 for samplers without this option
             if seconds:
                 fastest[k] = min(seconds, fastest.get(k, seconds))
         return SampleCurve(
@@ -321,11 +318,11 @@ class IslCurves(Kind):
         for name, panel in self.panels.items():
             run, drawn = planned_samples(planner, panel)
             panels.append(sampled(planner, name, panel, run, drawn))
-            parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
+            parts |= {(name, sampler): (run, drawn) for sampler in drawn.settings.samplers}
         return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
 
 
-# --- What claims measure ----------------------------------------------------------------------------------------------
+# --- Evidence ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,13 +331,13 @@ class SampleCurve(Source):
 
     panel: SampledPanel
     training_set: float
-    """The likelihood of the training rows taken for samples."""
+    """The likelihood with the training rows as samples."""
     seconds: Mapping[int, float]
-    """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
+    """Least processor seconds per sample of all settings, by k, the steps between samples; unknown ones are omitted."""
     chosen: Mapping[str, Any]
     """The options of the chosen setting."""
     choices: tuple[Mapping[str, Any], ...]
-    """The options that each model alone would choose, by trial."""
+    """The options that are best for each model alone, by trial."""
 
     @property
     def trials(self) -> pd.DataFrame:

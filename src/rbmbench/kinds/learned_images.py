@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of what models look like along training: filters and samples as images, by algorithm and iteration."""
+"""Figures of filters and samples of models during training as images, by algorithm and iteration."""
 
 import math
 from textwrap import wrap
@@ -25,15 +25,15 @@ from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
 MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
-"""More do not fit a printed page."""
+"""The most that fit a printed page."""
 SWEEPS, TEMPERATURES = 100, 10
-"""Of the chains that samples are drawn by."""
+"""Sweeps and temperatures of the chains that draw samples."""
 LINE = 100
-"""Letters of a line of a title."""
+"""Characters per line of a title."""
 
 
 class LearnedPanel(Panel):
-    """What is trained: a single trial."""
+    """Settings of training of a single trial."""
 
     trials: Literal[1] = Field(default=1, description="one: the models of a single trial are shown")
 
@@ -50,7 +50,7 @@ class LearnedImagesSpec(FigureSpec):
         return {run.folder: (MODEL, META) for run in self.panels[0].runs}
 
     def read(self) -> pd.DataFrame:
-        """Return filters, and samples that are drawn here, of the snapshots of all runs.
+        """Return filters and samples of the snapshots of all runs; samples are drawn.
 
         A row per image: panel, data_title, stand_in, and `rbmbench.reporting.mosaics.COLUMNS`.
         """
@@ -62,11 +62,11 @@ class LearnedImagesSpec(FigureSpec):
             data, arrays = data_of(read_meta(run.folder), run.folder), read_snapshots(run.folder)
             models = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in ("W", "b", "c")))
             samples = models.sample(self.images, self.seed, sweeps=SWEEPS, temperatures=TEMPERATURES)
-            named = {"panel": panel.name, "data_title": data["title"], "stand_in": data["stand_in"]}
-            named |= {"algorithm": run.algorithm, "label": run.label}
+            fields = {"panel": panel.name, "data_title": data["title"], "stand_in": data["stand_in"]}
+            fields |= {"algorithm": run.algorithm, "label": run.label}
             for place, iteration in enumerate(arrays["snapshot_iterations"].tolist()):
                 images = rows_of(models.W[place][:, : self.images], samples[place])
-                parts.append(pd.DataFrame(named | {"iteration": iteration}, index=images.index).join(images))
+                parts.append(pd.DataFrame(fields | {"iteration": iteration}, index=images.index).join(images))
         return pd.concat(parts, ignore_index=True)
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
@@ -77,13 +77,13 @@ class LearnedImagesSpec(FigureSpec):
 
         images = []
         for (algorithm, label, iteration), rows in results.groupby(["algorithm", "label", "iteration"], sort=False):
-            named = {"key": algorithm, "label": label, "iteration": iteration}
+            fields = {"key": algorithm, "label": label, "iteration": iteration}
             largest = float(f"{rows['largest'].max():.2g}")
-            for what, words in ((FILTER, f"filters, weights up to ±{largest}"), (SAMPLE, "samples")):
-                picture = address(picture_of(images_of(rows, what), what))
-                images.append(Image(**named, name=f"{what}s", words=words, address=picture))
-        below = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
-        heading = (self.title, *below, *variant_lines(self))
+            for kind, words in ((FILTER, f"filters, weights up to ±{largest}"), (SAMPLE, "samples")):
+                picture = address(picture_of(images_of(rows, kind), kind))
+                images.append(Image(**fields, name=f"{kind}s", words=words, address=picture))
+        lines = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
+        heading = (self.title, *lines, *variant_lines(self))
         return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))
 
     def caption(self, results: pd.DataFrame) -> str:
@@ -137,12 +137,12 @@ class LearnedImages(Kind):
             least = LARGEST_ENUMERABLE_LAYER + 1
             message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
             raise checks.refuse((*place, "hidden"), message)
-        every, further = (
+        gap, further = (
             getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
         )
-        columns = 1 + -(-panel.iterations // every) + sum(at < panel.iterations and at % every > 0 for at in further)
+        columns = 1 + -(-panel.iterations // gap) + sum(at < panel.iterations and at % gap > 0 for at in further)
         if columns > MOST_SNAPSHOTS:
-            message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {every}, which gives {columns} columns"
+            message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {gap}, which gives {columns} columns"
             raise checks.refuse((*place, "evaluate_every"), message)
         if self.images > panel.hidden:
             message = f"must be at most the {panel.hidden} hidden units, got {self.images}"

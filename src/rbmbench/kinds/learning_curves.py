@@ -19,7 +19,7 @@ from rbmbench.reporting.frames import Band, PanelSpec
 
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
-"""Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
+"""With one panel per row, a picture then has at most 2**16 pixels of height, the limit of its file format."""
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
     tuple[Metric, ...],
@@ -29,11 +29,11 @@ Metrics = Annotated[
 ]
 
 
-# --- What the configuration says --------------------------------------------------------------------------------------
+# --- Configuration ----------------------------------------------------------------------------------------------------
 
 
 class FigurePanel(Panel):
-    """One panel of a figure: what is trained, and what is shown of it."""
+    """One panel of a figure: its training, and the metrics and lines to show."""
 
     algorithms: Names | None = Field(default=None, description="keys of the panel's algorithms; null: the figure's")
     metric: Metrics = Field(
@@ -60,8 +60,8 @@ class FigurePanel(Panel):
 
     @model_validator(mode="after")
     def _metrics_share_an_axis_that_references_are_on(self) -> Self:
-        first, *others = map(metric_of, self.metric)
-        if any((other.unit, other.summed) != (first.unit, first.summed) for other in others):
+        first, *further = map(metric_of, self.metric)
+        if any((other.unit, other.summed) != (first.unit, first.summed) for other in further):
             raise ValueError(f"metric: {' and '.join(self.metric)} have different units, and need a panel each")
         if self.references and not {"log_likelihood", "test_log_likelihood"} & set(self.metric):
             raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
@@ -104,14 +104,14 @@ class LearningCurves(Kind):
     def plan(self, planner: Planner, key: str) -> Output:
         panels, parts = [], {}
         for name, panel in self.panels.items():
-            of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
-            asked = of_panel if set(panel.metric) & set(ANNEALED) else {}
-            annealed = {a: job for a, run in asked.items() if (job := planner.evaluation(panel, run))}
-            folders = {a: planner.plan.folder(job) for a, job in (of_panel | annealed).items()}
-            parts |= {(name, a): (run, *filter(None, [annealed.get(a)])) for a, run in of_panel.items()}
+            runs = planner.runs(panel, self.algorithms_of(planner.paper, panel))
+            evaluated = runs if set(panel.metric) & set(ANNEALED) else {}
+            annealed = {a: job for a, run in evaluated.items() if (job := planner.evaluation(panel, run))}
+            folders = {a: planner.plan.folder(job) for a, job in (runs | annealed).items()}
+            parts |= {(name, a): (run, *filter(None, [annealed.get(a)])) for a, run in runs.items()}
             compared = any(job.settings.compared for job in annealed.values())
             circles = tuple(COMPARED + name for name in panel.metric if compared and name in LIKELIHOODS)
-            epoch = planner.paper.data[panel.data].rows // next(iter(of_panel.values())).settings.batch
+            epoch = planner.paper.data[panel.data].rows // next(iter(runs.values())).settings.batch
             panels.append(
                 PanelSpec(
                     **planner.trained(panel),
@@ -119,15 +119,15 @@ class LearningCurves(Kind):
                     name=name,
                     **panel.model_dump(include=SHOWN_OF_PANEL),
                     metrics=panel.metric + circles,
-                    rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
+                    rates=unique(run.settings.schedule[0].rate for run in runs.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
                     data_file=planner.plan.layout.data_set(panel.data) if panel.references else None,
                     runs=planner.labelled(folders),
                 )
             )
         spec = LearningCurvesSpec(**planner.heading(key, self), band=self.band, panels=panels)
-        drawn = {"": {QUANTILES: list(self.band.quantiles)}}
-        return planner.output(spec, parts, drawn)
+        quantiles = {"": {QUANTILES: list(self.band.quantiles)}}
+        return planner.output(spec, parts, quantiles)
 
 
 def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:

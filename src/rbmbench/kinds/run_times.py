@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of how long the runs of one panel took, beside the published times.
+"""Tables of the times of the runs of one panel, beside the published times.
 
-seconds    of training one trial: processor time where it is known, which other programs disturb less, else the
-clock's; start-up and compilation are not included;
+seconds    of training one trial: processor time if recorded, which other programs disturb less, else the clock's;
+start-up and compilation are not included;
 ratio      to the seconds of the reference algorithm;
 the last row is the reference with its log-likelihoods: training, and the clock's seconds of all evaluations.
 """
@@ -43,11 +43,11 @@ class PublishedTimes(Settings):
     """A published table of run times."""
 
     unit: Literal["seconds", "minutes"] = Field(default="seconds", description="unit of the times")
-    machine: str = Field(default="", description="what they were measured on")
+    machine: str = Field(default="", description="machine of the measurement")
     entries: tuple[PublishedTime, ...] = Field(default=(), description="the times of the table")
 
     def seconds(self, algorithm: str, with_log_likelihood: bool = False) -> float | None:
-        """Return a published time in seconds, or None where the paper gives none."""
+        """Return a published time in seconds; None if the paper has none."""
         key = "time_with_log_likelihood" if with_log_likelihood else "time"
         times = [getattr(entry, key) for entry in self.entries if entry.algorithm == algorithm]
         return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
@@ -67,7 +67,7 @@ class RunTimesSpec(TableSpec, Trained):
     NAMES = "TABLE"
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        return {part.folder: (CURVE, META) for part in (*self.runs, *filter(None, [self.evaluation]))}
+        return {run.folder: (CURVE, META) for run in (*self.runs, *filter(None, [self.evaluation]))}
 
     def read(self) -> dict[str, Meta]:
         return {folder: read_meta(folder) for folder in self.folders()}
@@ -93,11 +93,11 @@ class RunTimesSpec(TableSpec, Trained):
         }
         table = pd.DataFrame([*lines, evaluated])
         table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
-        # An algorithm that was run for other iterations is compared by what one of them takes.
+        # Algorithms may have different iterations, so times per iteration are compared.
         table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
         machine = machine_of(metas[self.reference])
-        alike = [machine_of(metas[algorithm]) == machine for algorithm in table["algorithm"]]
-        table["ratio"] = table["ratio"].where(alike)
+        same_machine = [machine_of(metas[algorithm]) == machine for algorithm in table["algorithm"]]
+        table["ratio"] = table["ratio"].where(same_machine)
         pairs = table[["algorithm", "with_log_likelihood"]].to_numpy()
         table["published_seconds"] = pd.Series([self.published.seconds(*pair) for pair in pairs], dtype=float)
         table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
@@ -127,7 +127,7 @@ class RunTimesSpec(TableSpec, Trained):
         }
 
     def table(self, numbers: pd.DataFrame) -> Table:
-        """Return the table for people; without published numbers their columns are left out."""
+        """Return the printed table, without columns of published numbers if there are none."""
         published = 1000 * numbers["published_seconds"] / self.as_published("iterations", self.iterations)
         cells = {
             "algorithm": numbers["label"],
@@ -141,8 +141,8 @@ class RunTimesSpec(TableSpec, Trained):
             "measured over published": (numbers["seconds_per_1000_iterations"] / published).map(significant),
         }
         empty = [name for name, column in cells.items() if not any(column)]
-        shown = pd.DataFrame(cells).drop(columns=empty)
-        published = {name: f"published {name}" for name in shown if f"published {name}" in shown}
+        table = pd.DataFrame(cells).drop(columns=empty)
+        published = {name: f"published {name}" for name in table if f"published {name}" in table}
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
         caption = (
             f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
@@ -154,20 +154,20 @@ class RunTimesSpec(TableSpec, Trained):
         notes = [*notes_of_times(self, numbers, self.published.machine)]
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             notes.append(f"Without a ratio, run on another machine: {listed(apart)}.")
-        return Table(parts=(part_of(caption, shown, 1, published),), notes=tuple(notes))
+        return Table(parts=(part_of(caption, table, 1, published),), notes=tuple(notes))
 
     def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
         if name:
             return None
         numbers = self.numbers(results)
-        # Steps of UCD grow longer as training goes on, so that iterations matter to times.
-        more = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
-        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **more)
+        # Steps of UCD become longer during training, so that times depend on the iterations.
+        fields = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
+        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **fields)
 
 
 @KINDS.register
 class RunTimes(Kind):
-    """A table of how long the runs of one panel took, beside the published times."""
+    """A table of the times of the runs of one panel, beside the published times."""
 
     kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
     panel: PanelAddress = Field(description="panel whose runs are timed, as FIGURE.PANEL")

@@ -26,7 +26,7 @@ from rbmbench.reporting.words import count, listed, variant_notes
 GAP = 1  # pixels between images
 PAPER = 255
 LEAST_INK = 0.03
-"""Mean grey of a sheet or a sample below which a reader would take it for a mistake; MNIST's digits have 0.13."""
+"""Mean grey of a sheet or a sample below which it is explained in words; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
@@ -49,7 +49,7 @@ class SampleSheetsSpec(FigureSpec):
     def read(self) -> Sheets:
         (panel,) = self.panels
         samples = SampleResults.read(panel)
-        names = {one.sampler: f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers}
+        names = {entry.sampler: f"{entry.sampler}-{samples.chosen[entry.sampler]}" for entry in panel.samplers}
         arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names.values())
         return samples, {sampler: arrays[name][: self.columns * self.lines] for sampler, name in names.items()}
 
@@ -58,9 +58,9 @@ class SampleSheetsSpec(FigureSpec):
         (panel,), (samples, sheets), parts = self.panels, results, []
         for sampler in panel.samplers:
             images, options = sheets[sampler.sampler], samples.options(sampler.sampler)
-            named = {"sampler": sampler.sampler, "label": sampler.label, "options": options}
+            fields = {"sampler": sampler.sampler, "label": sampler.label, "options": options}
             ink = {"sample": range(1, len(images) + 1), "ink": images.mean(axis=1) / 255}
-            parts.append(pd.DataFrame(named | ink))
+            parts.append(pd.DataFrame(fields | ink))
         return pd.concat(parts, ignore_index=True)
 
     def chart(self, results: Sheets) -> Chart:
@@ -118,12 +118,12 @@ class SampleSheets(Kind):
         panels = checks.paper.panels_of("isl_curves")
         checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
         _, panel = panels[self.panel]
-        known = panel.samplers or checks.paper.samplers
-        checks.check_names("sampler", self.samplers or (), known, (*location, "samplers"))
+        samplers = panel.samplers or checks.paper.samplers
+        checks.check_names("sampler", self.samplers or (), samplers, (*location, "samplers"))
         if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
             message = f"must be at most the {kept} samples that are kept, got {self.columns} x {self.lines} images"
             raise checks.refuse((*location, "columns"), message)
-        if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
+        if (inches := height(len(self.samplers or samplers), self.columns, self.lines)) > MOST_INCHES:
             images = f"{self.lines} of {self.columns} images, {inches:.0f} inches"
             message = f"must give sheets of at most {MOST_INCHES} inches, got {images}"
             raise checks.refuse((*location, "lines"), message)
@@ -136,17 +136,17 @@ class SampleSheets(Kind):
         _, panel = planner.paper.panels_of("isl_curves")[self.panel]
         run, drawn = planned_samples(planner, panel)
         letter = self.panel.rpartition(".")[2]
-        shown = sampled(planner, letter, panel, run, drawn)
-        chosen = self.samplers or panel.samplers or tuple(planner.paper.samplers)
-        ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
-        panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
+        whole = sampled(planner, letter, panel, run, drawn)
+        names = self.samplers or panel.samplers or tuple(planner.paper.samplers)
+        samplers = [entry for name in names for entry in whole.samplers if entry.sampler == name]
+        panels = [whole.model_copy(update={"samplers": tuple(samplers)})]
         spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
-        parts = {(letter, one.sampler): (run, drawn) for one in ordered}
+        parts = {(letter, entry.sampler): (run, drawn) for entry in samplers}
         return planner.output(spec, parts, {"": {"of": self.panel}})
 
 
 def height(sheets: int, columns: int, lines: int) -> float:
-    """Return the height of a figure of so many sheets, two in a row, in inches."""
+    """Return the height of a figure of sheets, two in a row, in inches."""
     return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of how long a training iteration takes with algorithms that are timed side by side.
+"""Tables of the times of a training iteration with algorithms that are timed side by side.
 
 ms       of the processor, for an iteration of one trial: the median over rounds;
 ratio    to the time of another algorithm in the same round: the geometric mean over rounds, with its interval.
-Other work on the machine slows both turns of a round down alike; where it does not, the interval is wider.
+Other work on the machine slows both turns of a round alike, or else widens the interval.
 """
 
 from collections.abc import Iterator
@@ -89,8 +89,8 @@ class StepTimesSpec(TableSpec):
             against = other if (other := self.against.get(name)) in times else ""
             ratio, low, high = ratio_of_times([(times[name], times[against])]) if against else (np.nan,) * 3
             milliseconds = 1000 * times[name].median() / row.trials
-            own = {"algorithm": name, "label": self.labels[name], "milliseconds": milliseconds, "against": against}
-            yield shared | own | {"ratio": ratio, "ratio_low": low, "ratio_high": high}
+            entry = {"algorithm": name, "label": self.labels[name], "milliseconds": milliseconds, "against": against}
+            yield shared | entry | {"ratio": ratio, "ratio_low": low, "ratio_high": high}
 
     def table(self, numbers: pd.DataFrame) -> Table:
         ends = numbers[["ratio", "ratio_low", "ratio_high"]].to_numpy()
@@ -101,7 +101,7 @@ class StepTimesSpec(TableSpec):
             "ms": numbers["milliseconds"].map(significant),
             "over": numbers["against"].map(lambda name: self.labels.get(name, "")),
             "ratio": [by_interval(*number) for number in ends],
-            INTERVAL: [interval(*of_interval) for _, *of_interval in ends],
+            INTERVAL: [interval(*bounds) for _, *bounds in ends],
         }
         rounds = count(numbers["rounds"].min())
         caption = (
@@ -110,8 +110,8 @@ class StepTimesSpec(TableSpec):
             " parameters on, and a ratio is that of two turns of one round, its geometric mean over the rounds. Ratios"
             " can be compared across machines, times cannot."
         )
-        part = part_of(caption, pd.DataFrame(cells), 3)
-        return Table(parts=(part,), notes=tuple(notes_of_times(self, numbers)))
+        parts = (part_of(caption, pd.DataFrame(cells), 3),)
+        return Table(parts=parts, notes=tuple(notes_of_times(self, numbers)))
 
     def evidence(self, results: dict[str, Timed], name: str, **_: object) -> Source | None:
         """See `Shown.evidence`; the frame has the seconds by round (index), and by row and algorithm (columns)."""
@@ -123,7 +123,7 @@ class StepTimesSpec(TableSpec):
 
 @KINDS.register
 class StepTimes(Kind):
-    """A table of how long a training iteration takes with algorithms that are timed side by side."""
+    """A table of the times of a training iteration with algorithms that are timed side by side."""
 
     kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
     rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="rows of the table, by name")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks: a long job is computed as several jobs, each of some of its trials, that are joined into the job's folder.
+"""Blocks: a long job is computed as several jobs of some of its trials each, which are joined in the job's folder.
 
-A trial does not depend on the other trials, so blocks can run at the same time, and a job of more trials takes the
-blocks of one of fewer. Where single trials are long, and consist of parts that do not depend on each other, such as
-the snapshots of an annealing, these are divided. The size of a block follows from the forecast with default costs
-alone, which is the same on every machine.
+A trial does not depend on the other trials, so blocks can run at the same time, and a job of more trials reuses the
+blocks of a job of fewer. Long trials of independent parts, such as the snapshots of an annealing, are divided. The size
+of a block follows from the forecast with default costs alone, which is the same on every machine.
 """
 
 import math
@@ -35,29 +34,29 @@ class Block(NamedTuple):
 def blocks_of(plan: Plan, job: Job) -> list[Block]:
     """Return the blocks of a job, in the order of their parts; none for a job that is computed at once."""
     kind = of_name(job.kind)
-    trials, each = kind.parts(job.settings, plan.sizes(job))
-    if trials * each == 1 or (seconds := plan.default_seconds(job)) <= LITTLE_SECONDS:
+    trials, parts = kind.parts(job.settings, plan.sizes(job))
+    if trials * parts == 1 or (seconds := plan.default_seconds(job)) <= LITTLE_SECONDS:
         return []
-    cuts = _cuts(trials, each, seconds / trials)
+    cuts = _cuts(trials, parts, seconds / trials)
     if len(cuts) == 2:
         return []
     folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []
     for number, (first, stop) in enumerate(pairwise(cuts), 1):
         count, title = stop - first, f"part {number} of {len(cuts) - 1}"
-        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / (trials * each), title))
+        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / (trials * parts), title))
     return blocks
 
 
-def _cuts(trials: int, each: int, seconds: float) -> list[int]:
-    """Return the first parts of blocks, and the number of all parts; a trial has ``each`` parts and takes ``seconds``.
+def _cuts(trials: int, parts: int, seconds: float) -> list[int]:
+    """Return the first parts of blocks, and the number of all parts; a trial has ``parts`` parts and takes ``seconds``.
 
     A trial is divided evenly, since its number of parts does not grow; trials are not, since theirs may.
     """
-    if seconds > MOST_SECONDS and each > 1:
-        of_trial = min(each, math.ceil(seconds / PART_SECONDS))
-        starts = [each * block // of_trial for block in range(of_trial)]
-        return [*(trial * each + start for trial in range(trials) for start in starts), trials * each]
-    return [*range(0, trials * each, each * max(1, int(MOST_SECONDS / seconds))), trials * each]
+    if seconds > MOST_SECONDS and parts > 1:
+        blocks = min(parts, math.ceil(seconds / PART_SECONDS))
+        starts = [parts * block // blocks for block in range(blocks)]
+        return [*(trial * parts + start for trial in range(trials) for start in starts), trials * parts]
+    return [*range(0, trials * parts, parts * max(1, int(MOST_SECONDS / seconds))), trials * parts]
 
 
 def _name(plan: Plan, job: Job) -> str:

@@ -2,7 +2,7 @@
 """Bundles of short jobs: one process computes several, one after the other.
 
 Imports and compiled kernels cost a process two seconds, which is more than most jobs of a small scale take. A bundle
-has jobs of one kind that the same figures and tables need, so that no target computes more than it shows.
+has jobs of one kind that the same figures and tables need, so that no target computes jobs that it does not show.
 Bundles follow from the plan and from default costs alone, which are the same on every machine.
 """
 

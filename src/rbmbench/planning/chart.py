@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contents of a figure or a table as plain data: ``figures/KEY.json`` and ``tables/KEY.json``.
 
-A spec computes it from results. Pictures are drawn from these files, and the page reads them and nothing else of a
-figure, so that a figure of any kind is interactive there.
+A spec computes it from results. Pictures are drawn from these files alone, and so is the interactive page, whatever
+the kind of a figure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Words = tuple[str, ...]
 
 
 class StepsPerIteration(Settings):
-    """Gibbs steps of an iteration, for each row of the negative phase, in one stage of training."""
+    """Gibbs steps of an iteration, per row of the negative phase, in one stage of training."""
 
     until: int = Field(description="iteration after which the stage ends")
     steps: int
@@ -104,7 +104,7 @@ class Entry(Settings):
     color: str | None = Field(default=None, description="of the curves; null: by their key")
     dash: str | None = Field(default=None, description="of the curves; null: by their key")
     look: Literal["", "second", "third", "compared", "maximum", "true_model", "training_set", "upright", "printed"] = (
-        Field(default="", description="of what is no curve of one key")
+        Field(default="", description="style of entries other than curves of one key")
     )
 
 
@@ -118,7 +118,7 @@ class Legend(Settings):
 
 
 class Layout(Settings):
-    """How panels are laid out in a picture."""
+    """Arrangement of the panels in a picture."""
 
     columns: int = Field(default=3, ge=1, le=4, description="panels side by side on a page, at most")
     narrow: int = Field(default=1, ge=1, description="panels side by side in a column of a journal, at most")
@@ -199,7 +199,7 @@ class Chart(Shown):
     legend: Legend = Legend()
     panels: tuple[ChartPanel, ...] = ()
     images: tuple[Image, ...] = ()
-    machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
+    machines: int = Field(default=0, description="number of machines that trained the runs of its curves")
 
 
 class TablePart(Settings):

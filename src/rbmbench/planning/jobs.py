@@ -17,14 +17,14 @@ from rbmbench.planning.specs import Shown
 
 @dataclass(frozen=True)
 class Job:
-    """A computation that is made once, whatever figures and tables show of it."""
+    """A computation that is run once, however many figures and tables use it."""
 
     id: str
     kind: str  # name, see `rbmbench.jobs`
     settings: Any  # of the kind
     data: str = ""  # key of the data set; empty where none is read
     run: str = ""  # id of the training run whose models are measured; empty for the run itself
-    needs: tuple[str, ...] = ()  # ids of other jobs whose results are read
+    needs: tuple[str, ...] = ()  # ids of further jobs whose results are read
     title: str = ""  # algorithm, data and sizes
 
 
@@ -45,7 +45,7 @@ class Output:
 
 @dataclass
 class Plan:
-    """All that one scale computes, each job by its id, and all that it shows, by key."""
+    """Jobs of one scale by id, and its figures and tables by key."""
 
     scale: str
     papers: tuple[str, ...]  # and studies
@@ -127,9 +127,9 @@ class Plan:
             if target not in keys_of:
                 raise SettingsError(unknown_name("target", target, keys_of))
             keys.update(keys_of[target])
-        kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
+        needed = keys.union(*(self.needed(self.outputs[key]) for key in keys))
         fields = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
-        chosen = {field: {id: entries[id] for id in entries if id in kept} for field, entries in fields.items()}
+        chosen = {field: {id: entries[id] for id in entries if id in needed} for field, entries in fields.items()}
         return replace(self, **chosen)
 
 
@@ -139,7 +139,7 @@ def data_name(name: str) -> str:
 
 
 def title_of_data(entry: DataEntry) -> str:
-    """Return the title of a data set in titles of jobs; of one that takes the rows of another, that of the other."""
+    """Return the title of a data set in titles of jobs: that of the other data set, if it has the rows of another."""
     return data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
 
 

@@ -27,8 +27,8 @@ class Kind(Settings):
     title: str = Field(description="title of the figure or table")
     reading: str | None = Field(
         default=None,
-        description="where the paper leaves a setting open: how the one here differs from that of the figure or table "
-        "of the same number; null: the published settings",
+        description="where the paper leaves a setting open: difference from the reading of the figure or table of the "
+        "same number; null: the published settings",
     )
 
     IS_TABLE: ClassVar[bool] = False
@@ -37,15 +37,15 @@ class Kind(Settings):
     @property
     def parts(self) -> list[tuple[str, str]]:
         """Its panels, contests and rows: ("panel", "a"), ("row", "mnist_16")."""
-        return [(part, name) for part in ("panel", "contest", "row") for name in getattr(self, f"{part}s", ())]
+        return [(noun, name) for noun in ("panel", "contest", "row") for name in getattr(self, f"{noun}s", ())]
 
     def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
+        """Refuse settings that cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
     @abstractmethod
     def plan(self, planner: Planner, key: str) -> Output:
         """Return the output of a key such as popcd_fig1, its jobs added to the plan."""
 
     def names(self, paper: Paper) -> Iterator[str]:
-        """Yield the names of its parts that claims refer to, without its own: "a.cd_1" for a curve."""
+        """Yield the names of its parts that claims refer to, relative to the figure or table: "a.cd_1" for a curve."""
         return iter(())

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The plan of a configuration: jobs, figures and tables.
 
-Everything here is pure: equal configurations give equal plans, ids and specs. Jobs that two figures need are planned
-once.
+Equal configurations give equal plans, ids and specs. Jobs that several figures need are planned once.
 """
 
 import json
@@ -24,7 +23,7 @@ def plan(configuration: Configuration) -> Plan:
     """Return the plan of a configuration; `SettingsError` if two papers have different data sets of one key."""
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
-        for name, entry in paper.data.items():  # which names a file
+        for name, entry in paper.data.items():
             other = result.data.setdefault(name, entry)
             if (other.name, other.options) != (entry.name, entry.options):
                 raise SettingsError(
@@ -41,9 +40,9 @@ def plan(configuration: Configuration) -> Plan:
             result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers)
     texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs.values()]
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
-    for what, text in texts:
+    for place, text in texts:
         if len(text) > MOST_BYTES:
-            raise SettingsError(f"{what}: must have at most {MOST_BYTES} bytes as JSON, got {len(text)}")
+            raise SettingsError(f"{place}: must have at most {MOST_BYTES} bytes as JSON, got {len(text)}")
     return result
 
 
@@ -52,12 +51,12 @@ def _planned(
 ) -> Output:
     """Return the output of a figure or table, with its differences from the published one in the spec."""
     key = f"{planner.paper.key}_{name}"
-    output, different = item.plan(planner, key), ()
+    output, changes = item.plan(planner, key), ()
     if planner.paper != published.paper:
         of_paper = (published.paper.figures | published.paper.tables).get(name)
-        alike = of_paper is not None and of_paper.kind == item.kind
-        reference = (of_paper, of_paper.plan(published, key), published) if alike else None
-        different = [difference.model_dump() for difference in differences(item, output, planner, reference)]
-    values = output.spec.model_dump(mode="json") | {"differences": different} | (printed or {})
+        is_comparable = of_paper is not None and of_paper.kind == item.kind
+        reference = (of_paper, of_paper.plan(published, key), published) if is_comparable else None
+        changes = [difference.model_dump() for difference in differences(item, output, planner, reference)]
+    values = output.spec.model_dump(mode="json") | {"differences": changes} | (printed or {})
     where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
     return replace(output, spec=parse(type(output.spec), values, where))

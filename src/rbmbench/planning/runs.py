@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Planning that kinds of figures and tables share: runs and evaluations, and their part of specs."""
+"""Planning common to kinds of figures and tables: runs, evaluations, and their entries in specs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -39,9 +39,9 @@ class Planner:
         """Return a figure or a table with the jobs of its parts; see `Output`."""
         return Output(spec, unique(job.id for jobs in parts.values() for job in jobs), parts, settings or {})
 
-    def heading(self, key: str, what: Any) -> dict[str, object]:
+    def heading(self, key: str, item: Any) -> dict[str, object]:
         """Return the common part of the specs of figures and tables."""
-        of_kind = {"title": what.title, "kind": what.kind, "reading": what.reading}
+        of_kind = {"title": item.title, "kind": item.kind, "reading": item.reading}
         return {"key": key, "paper": self.paper.key, "scale": self.plan.scale} | of_kind
 
     def seed(self, *purpose: object) -> int:
@@ -72,7 +72,7 @@ class Planner:
     def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> Job:
         """Return the run of one algorithm on one panel, added to the plan.
 
-        Algorithms that train alike share a run, which has the name of the first one.
+        Algorithms that train alike share a run, named after the first one.
         """
         settings = self.settings(panel, algorithm, trials)
         rate, digest = settings.schedule[0].rate if len(settings.schedule) == 1 else panel.rate, settings.digest()
@@ -89,8 +89,8 @@ class Planner:
         """
         runs = {algorithm: self.settings(panel, algorithm) for algorithm in algorithms}
         steps = {algorithm: run.schedule[0].model_dump(exclude={"until"}) for algorithm, run in runs.items()}
-        alike = next(iter(runs.values())).model_dump(include=set(TimingSettings.model_fields))
-        settings = TimingSettings(**alike, algorithms=steps, rounds=rounds, seconds=seconds)
+        common = next(iter(runs.values())).model_dump(include=set(TimingSettings.model_fields))
+        settings = TimingSettings(**common, algorithms=steps, rounds=rounds, seconds=seconds)
         identity = f"{panel.data}-{panel.hidden}h-times-{settings.digest()}"
         title = f"{of_name('timing').title} of {len(runs)} algorithms, {self.trained_on(panel)}"
         return self.plan.add(Job(identity, "timing", settings, panel.data, title=title))
@@ -106,7 +106,7 @@ class Planner:
     def evaluation(self, panel: Panel, run: Job) -> Job | None:
         """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
 
-        All runs of a panel have one seed: like models then have like errors of annealing.
+        All runs of a panel have one seed: similar models then have similar errors of annealing.
         """
         if is_enumerable(self.paper.data[panel.data].visible, panel.hidden):
             return None
@@ -125,7 +125,7 @@ class Planner:
     ) -> Job:
         """Return the job NAME-DIGEST of a kind, which measures the models of a run, added to the plan.
 
-        ``needs`` are the ids of other jobs that it reads. By default its title is that of the kind and of the run.
+        ``needs`` are the ids of further jobs that it reads. The default title combines those of the kind and the run.
         """
         identity = f"{name}-{digest_of(run.id, settings.canonical(), *needs)}"
         title = title or f"{of_name(kind).title} of {run.title}"
@@ -138,12 +138,12 @@ class Planner:
 
     def labelled(self, folders: Mapping[str, str]) -> list[dict[str, object]]:
         """Return the runs of a panel for its spec, from their folders by algorithm."""
-        shown = {name: self.paper.algorithms[name].model_dump(include=SHOWN) for name in folders}
-        return [{"algorithm": name, "folder": folder} | shown[name] for name, folder in folders.items()]
+        labels = {name: self.paper.algorithms[name].model_dump(include=SHOWN) for name in folders}
+        return [{"algorithm": name, "folder": folder} | labels[name] for name, folder in folders.items()]
 
 
 def schedule_of(algorithm: Algorithm, panel: Panel) -> tuple[Stage, ...]:
-    """Return the stages of an algorithm on a panel, which gives the last iteration and rates that are left out."""
+    """Return the stages of an algorithm; the panel has the last iteration, and the rate of stages without one."""
     return tuple(
         Stage(
             until=stage.until or panel.iterations,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The spec of a figure or a table: checked plain data that a plan makes, and that reports are made from.
+"""The spec of a figure or a table: checked plain data of a plan, from which reports are made.
 
 A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, if they
 do not exist there, to the folder that holds ``results``, for notebooks that are opened in their own folder.
@@ -80,14 +80,14 @@ class TrainedPanel(Trained):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a source is drawn: the key of its figure, its panel, and its curve there."""
+    """Position of a source in charts: keys of figure, panel and curve."""
 
     figure: str
     panel: str
     curve: str
     metric: str = ""  # of the curve; empty where it has one only
     unit: float = 1.0  # of the horizontal axis, in that of the source
-    is_exact: bool = True  # false if other numbers of the same curve are drawn
+    is_exact: bool = True  # false if the curve is drawn with other numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Source:
     budget: Mapping[str, float | None]  # by name, such as iterations
     differences: tuple[Difference, ...] = ()  # from the published settings
     stand_in: str = ""  # name of the data that the data stand in for; empty for the real ones
-    dropped: tuple[str, ...] = ()  # parts that are left out, in words
+    dropped: tuple[str, ...] = ()  # omitted parts, in words
     place: Place | None = None  # None: in no chart
 
 
@@ -112,7 +112,7 @@ class Shown(Spec):
     kind: str
     scale: str
     reading: str | None = Field(default=None, description="another reading of the paper, in words")
-    differences: tuple[Difference, ...] = Field(default=(), description="how it differs from the published one")
+    differences: tuple[Difference, ...] = Field(default=(), description="differences from the published one")
 
     NAMES: ClassVar[str] = ""  # form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM
 
@@ -138,28 +138,28 @@ class Shown(Spec):
 
     @property
     def lacks(self) -> str:
-        """The parts of the published one that it lacks: ", without panels a and d"; "" if it has all."""
+        """The omitted parts of the published one: ", without panels a and d"; "" if there are none."""
         names: dict[str, list[str]] = {}
-        for part in self.differences:
-            if part.is_part and not part.algorithm and part.value is None:
-                names.setdefault(part.setting, []).append(str(part.panel))
+        for difference in self.differences:
+            if difference.is_part and not difference.algorithm and difference.value is None:
+                names.setdefault(difference.setting, []).append(str(difference.panel))
         words = [
-            f"{part}s {', '.join(before)} and {last}" if before else f"{part} {last}"
-            for part, (*before, last) in names.items()
+            f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
+            for noun, (*others, last) in names.items()
         ]
         return f", without {', '.join(words)}" * bool(words)
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
-        """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
+        """Return the differences that concern a panel, or an algorithm of it; None matches any."""
         return tuple(difference for difference in self.differences if difference.concerns(panel, algorithm))
 
     def as_published(self, setting: str, value: Any, panel: str | None = None) -> Any:
         """Return the published value of a setting, which is ``value`` unless there is a difference."""
-        return next((other.published for other in self.of_part(panel, "") if other.setting == setting), value)
+        return next((item.published for item in self.of_part(panel, "") if item.setting == setting), value)
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that captions of all kinds begin with."""
+        """First sentences of the captions of all kinds."""
         return [f"Another reading of the paper: {self.reading}."] if self.reading else []
 
     @property
@@ -181,23 +181,23 @@ class Shown(Spec):
 
     @abstractmethod
     def read(self) -> object:
-        """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
+        """Return the results, read from the files; `ResultsError` if one is missing or damaged."""
 
     @abstractmethod
     def numbers(self, results: object) -> pd.DataFrame:
-        """Return the numbers that are shown, as its CSV holds them; ``results`` is what `read` returns."""
+        """Return the numbers in its CSV; ``results`` is the value of `read`."""
 
     def evidence(self, results: object, name: str, **options: object) -> Source | None:
         """Return the `Source` of one of its curves, rows or times, or an object with its attributes; None without one.
 
-        ``results`` are those that `read` returns. ``name`` lacks that of the figure or table: "a.cd_1" for
-        ``fig1.a.cd_1``. ``options`` are those of the kind, such as the metric of a curve.
+        ``results`` is the value of `read`. ``name`` is relative to the figure or table: "a.cd_1" for ``fig1.a.cd_1``.
+        ``options`` are those of the kind, such as the metric of a curve.
         """
         return None
 
 
 def number_of(key: str) -> str:
-    """Return the paper's own name, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``.
+    """Return the name in the paper, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``.
 
     A letter in place of the number marks a figure or table of ours: "Table of step times" for ``_tablea_step_times``.
     """
@@ -219,9 +219,9 @@ class FigureSpec(Shown):
 
     @abstractmethod
     def chart(self, results: object) -> Chart:
-        """Return all that the figure shows, from what `read` returns; see `rbmbench.planning.chart`.
+        """Return the contents of the figure from the value of `read`; see `rbmbench.planning.chart`.
 
-        Its picture is drawn from the chart alone, and so is the page.
+        Its picture and the page are drawn from the chart alone.
         """
 
     @abstractmethod
@@ -236,7 +236,7 @@ class TableSpec(Shown):
 
     @abstractmethod
     def table(self, numbers: pd.DataFrame) -> Table:
-        """Return the table for people; ``numbers`` are those that `numbers` returns."""
+        """Return the printed table; ``numbers`` is the value of `numbers`."""
 
 
 def read_specs(path: str | PathLike) -> dict[str, Any]:
@@ -272,14 +272,14 @@ def read_spec(path: str | PathLike) -> Any:
 
 
 def rooted(values: object, path: Path) -> object:
-    """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
+    """Return the plain data of a spec with missing folders and files looked up beside the folder ``results``."""
     folders = path.resolve().parents
     root = folders[min(3, len(folders) - 1)]
     return with_places(values, lambda place: place if exists(place) else str(root / place))
 
 
 def with_places(values: object, change: Callable[[str], str]) -> object:
-    """Return the plain data of a spec with all names of folders and files changed."""
+    """Return the plain data of a spec with ``change`` applied to all paths of folders and files."""
     if isinstance(values, dict):
         return {
             key: change(value) if key in PLACES and isinstance(value, str) else with_places(value, change)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the files of results to pictures, tables, verdicts and a page to read.
+"""Pictures, tables, verdicts and a page from the files of results.
 
-Nothing is imported here, so that a program which only names this package starts quickly.
+Nothing is imported here, so that importing the package is fast.
 """

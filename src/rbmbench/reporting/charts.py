@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts and tables as data: what runs add to them, and writing and reading their files."""
+"""Charts and tables as data: fields from runs, and writing and reading their files."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ if TYPE_CHECKING:
 
 DIGITS, EVERY_DIGIT = 12, 17
 LETTERS = 100
-"""Of a line of a title."""
+"""Characters per line of a title."""
 Item = TypeVar("Item", bound=Shown)
 
 
 def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
-    """Return numbers with so many significant digits; None for those that are not finite."""
+    """Return numbers with ``digits`` significant digits; None for those that are not finite."""
     return tuple(float(f"{value:.{digits}g}") if abs(value) < float("inf") else None for value in values)
 
 
-def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **more: object) -> Series:
-    """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known.
+def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **fields: object) -> Series:
+    """Return a curve: ``frame`` has its x as index, and columns mean and, if any, low, high and trials.
 
     ``digits`` are those of all numbers, by default `DIGITS` of the values, and all of x.
     """
     values = {name: numbers(frame[name], digits or DIGITS) for name in ("mean", "low", "high") if name in frame}
     trials = {"trials": int(frame["trials"].max())} if "trials" in frame else {}
     x = numbers(frame.index.astype(float), digits or EVERY_DIGIT)
-    return Series(key=key, label=label, x=x, **values, **trials, **more)
+    return Series(key=key, label=label, x=x, **values, **trials, **fields)
 
 
 def of_run(run: RunData) -> dict[str, object]:
-    """Return the fields of a `Series` that a run gives: its id, and what an iteration of each stage takes."""
+    """Return the fields of a `Series` from a run: its id, and time and Gibbs steps of an iteration."""
     meta, seconds = run.meta, None
     if is_trained(meta) and meta.get("iterations") and meta.get("trials"):
         seconds = float(f"{seconds_per_iteration(meta):.5g}")
     stages = []
     for stage in (meta.get("settings") or {}).get("schedule") or ():
         steps = 0
-        with suppress(SettingsError):  # an estimator that is gone
+        with suppress(SettingsError):  # an estimator that no longer exists
             estimator, update = stage["estimator"], stage.get("update") or {}
             rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
             of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
@@ -83,7 +83,7 @@ def of_run(run: RunData) -> dict[str, object]:
 
 
 def titles(metrics: Sequence[str]) -> dict[str, str]:
-    """Return the fields of an `Axis` of metrics that share a unit; pictures have the first one's title alone."""
+    """Return the fields of an `Axis` of metrics that share a unit; pictures have the title of the first alone."""
     if not metrics:
         return {}
     first = metric_of(metrics[0])
@@ -93,9 +93,9 @@ def titles(metrics: Sequence[str]) -> dict[str, str]:
 
 
 def metrics_of(panel: ChartPanel) -> list[str]:
-    """Return the metrics whose lines a panel shows, in their order."""
-    shown = {curve.place: curve.metric for curve in panel.series if curve.metric and not curve.marked}
-    return [shown[place] for place in sorted(shown)]
+    """Return the metrics of the lines of a panel, in their order."""
+    metrics = {curve.place: curve.metric for curve in panel.series if curve.metric and not curve.marked}
+    return [metrics[place] for place in sorted(metrics)]
 
 
 def is_trained(meta: Meta) -> bool:
@@ -104,21 +104,21 @@ def is_trained(meta: Meta) -> bool:
 
 
 def machines(runs: Iterable[RunData]) -> int:
-    """Return on how many kinds of machines runs were made."""
+    """Return the number of kinds of machines that made runs."""
     return len({machine_of(run.meta) for run in runs if is_trained(run.meta)})
 
 
-def described(shown: Item, spec: FigureSpec | TableSpec, **more: object) -> Item:
-    """Return a chart or a table with what its spec says of it."""
+def described(item: Item, spec: FigureSpec | TableSpec, **fields: object) -> Item:
+    """Return a chart or a table with key, title and differences of its spec, and further fields."""
     words = {"key": spec.key, "paper": spec.paper, "title": spec.title, "reading": spec.reading or ""}
     words |= {"differences": tuple(summarised(spec)), "variant": bool(spec.changed)}
-    return shown.model_copy(update=words | more)
+    return item.model_copy(update=words | fields)
 
 
 def chart_of(spec: FigureSpec, results: object) -> Chart:
-    """Return what a figure shows; ``results`` is what its spec has read."""
+    """Return the chart of a figure; ``results`` is the value of `Shown.read`."""
     chart = described(spec.chart(results), spec, caption=spec.caption(results))
-    lines = [part for line in (spec.which, *chart.differences) for part in wrap(line, LETTERS)]
+    lines = [wrapped for line in (spec.which, *chart.differences) for wrapped in wrap(line, LETTERS)]
     return chart if chart.heading else chart.model_copy(update={"heading": (spec.title, *lines)})
 
 
@@ -129,7 +129,7 @@ def printed_entries(printed: Iterable[Printed]) -> list[Entry]:
 
 
 def table_of(spec: TableSpec, numbers: pd.DataFrame) -> Table:
-    """Return what a table shows, from its numbers."""
+    """Return the contents of a table from its numbers."""
     return described(spec.table(numbers), spec, heading=f"{spec.origin}{spec.lacks}: {spec.title}")
 
 
@@ -142,7 +142,7 @@ def write_figure(spec: FigureSpec, results: object, *, json: str, csv: str, md: 
 
 
 def write_pictures(chart: Chart, sheet: Sheet | None = None, *, md: str, **pictures: str) -> bool:
-    """Write the caption of a chart, and pictures by their ending; return False if its images were not kept."""
+    """Write the caption of a chart, and pictures by their ending; return False if it has lost its images."""
     # Planning imports this module, and should not import matplotlib.
     from rbmbench.reporting import style
     from rbmbench.reporting.drawing import draw_chart
@@ -165,9 +165,9 @@ def write_table(spec: TableSpec, values: pd.DataFrame, *, json: str, csv: str, m
     text_tables.write_tex(table, tex)
 
 
-def write(shown: Shown, path: str | PathLike) -> None:
+def write(item: Shown, path: str | PathLike) -> None:
     """Write a chart or a table as JSON."""
-    values = {"version": VERSION} | shown.model_dump(mode="json", exclude_defaults=True)
+    values = {"version": VERSION} | item.model_dump(mode="json", exclude_defaults=True)
     with replaced(path) as temporary:
         temporary.write_text(dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
@@ -187,9 +187,9 @@ def read(kind: type[Item], path: str | PathLike) -> Item:
     values = read_json(path)
     if isinstance(values, dict) and (version := values.get("version", 1)) != VERSION:
         raise ResultsError(f"{path}: version must be {VERSION}, got {version}; make the figure or table again")
-    shown = parse(kind, values, str(path))
-    if not isinstance(shown, Chart):
-        return shown
-    axes = (one.y.model_copy(update=titles(metrics_of(one))) for one in shown.panels)
-    panels = tuple(one.model_copy(update={"y": axis}) for one, axis in zip(shown.panels, axes, strict=True))
-    return shown.model_copy(update={"panels": panels})
+    item = parse(kind, values, str(path))
+    if not isinstance(item, Chart):
+        return item
+    axes = [panel.y.model_copy(update=titles(metrics_of(panel))) for panel in item.panels]
+    panels = tuple(panel.model_copy(update={"y": axis}) for panel, axis in zip(item.panels, axes, strict=True))
+    return item.model_copy(update={"panels": panels})

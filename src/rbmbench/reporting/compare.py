@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Own methods in a kept arena: its figures and table again, with runs of another folder beside the kept ones."""
+"""New methods in a kept arena: its figures and table with runs of another folder beside the kept ones."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from rbmbench.planning.specs import FigureSpec, read_spec
 from rbmbench.reporting import charts
 from rbmbench.reporting.contests import COLUMNS, OfContestsSpec
 
-ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
-"""What a contest must share with the kept one of its name."""
+SHARED = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
+"""Settings that a contest must share with the kept one of its name."""
 
 
 def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
-    """Draw the figures of a kept arena, and lay out its table, with the algorithms of another folder as well.
+    """Draw the figures of a kept arena and write its table, with the algorithms of another folder added.
 
     Parameters
     ----------
@@ -31,25 +31,25 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Keys of what was written.
+        Keys of the written figures and tables.
 
     Raises
     ------
     ResultsError
         If one of the folders has no curves of an arena, or runs are missing or damaged.
     SettingsError
-        If contests differ, or an algorithm has a key that the kept arena has.
+        If contests differ, or an algorithm has a key of the kept arena.
     """
-    (own, _), (theirs, specs) = _arena_in(folder), _arena_in(kept)
-    curves = results(theirs.paper, kept)
-    added = own.read()
-    _check_alike(own, theirs, added, curves, f"{folder}")
+    (new, _), (kept_spec, specs) = _arena_in(folder), _arena_in(kept)
+    curves = results(kept_spec.paper, kept)
+    added = new.read()
+    _check_alike(new, kept_spec, added, curves, f"{folder}")
     commits = added.groupby("algorithm")["commit"].first()
-    labels = {key: f"{label} (own, {commits[key]})" for key, label in own.labels.items()}
+    labels = {key: f"{label} (own, {commits[key]})" for key, label in new.labels.items()}
     curves = pd.concat([curves, added.assign(label=added["algorithm"].map(labels))], ignore_index=True)
     entries = {
         contest.name: [entry.model_copy(update={"label": labels[entry.algorithm]}) for entry in contest.entries]
-        for contest in own.contests
+        for contest in new.contests
     }
     target = Layout(str(out))
     for spec in specs:
@@ -57,13 +57,13 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
             contest.model_copy(update={"entries": (*contest.entries, *entries.get(contest.name, ()))})
             for contest in spec.contests
         ]
-        both = spec.model_copy(update={"contests": tuple(contests)})
-        if isinstance(both, FigureSpec):
-            files = {ending: target.figure(both.key, ending) for ending in FIGURE_ENDINGS}
-            charts.write_figure(both, curves, csv=target.numbers(both.key), **files)
+        joined = spec.model_copy(update={"contests": tuple(contests)})
+        if isinstance(joined, FigureSpec):
+            files = {ending: target.figure(joined.key, ending) for ending in FIGURE_ENDINGS}
+            charts.write_figure(joined, curves, csv=target.numbers(joined.key), **files)
         else:
-            files = {ending: target.table(both.key, ending) for ending in TABLE_ENDINGS}
-            charts.write_table(both, both.numbers(curves), **files)
+            files = {ending: target.table(joined.key, ending) for ending in TABLE_ENDINGS}
+            charts.write_table(joined, joined.numbers(curves), **files)
     return [spec.key for spec in specs]
 
 
@@ -92,7 +92,7 @@ def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
 
 
 def _arena_in(folder: str | Path, study: str = "arena") -> tuple[OfContestsSpec, list[OfContestsSpec]]:
-    """Return the spec of the anytime curves of a study in a folder, and those of all that shows contests."""
+    """Return the spec of the anytime curves of a study in a folder, and all specs with contests."""
     files = sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json"))
     values = {file: read_json(file) for file in files}
     specs = [read_spec(file) for file in files if isinstance(values[file], dict) and "contests" in values[file]]
@@ -105,21 +105,21 @@ def _arena_in(folder: str | Path, study: str = "arena") -> tuple[OfContestsSpec,
 
 
 def _check_alike(
-    own: OfContestsSpec, kept: OfContestsSpec, added: pd.DataFrame, curves: pd.DataFrame, where: str
+    new: OfContestsSpec, kept: OfContestsSpec, added: pd.DataFrame, curves: pd.DataFrame, where: str
 ) -> None:
-    """Refuse other contests, keys that are taken, and other trials, for ranks are those of the algorithms in one."""
-    known = {contest.name: contest for contest in kept.contests}
-    for contest in own.contests:
-        if contest.name not in known:
-            raise SettingsError(f"{where}: contest {contest.name!r}; the kept arena has {', '.join(known)}")
-        pairs = {name: (getattr(contest, name), getattr(known[contest.name], name)) for name in ALIKE}
+    """Refuse other contests, keys in use, and other trials, since ranks compare the algorithms of a trial."""
+    contests = {contest.name: contest for contest in kept.contests}
+    for contest in new.contests:
+        if contest.name not in contests:
+            raise SettingsError(f"{where}: contest {contest.name!r}; the kept arena has {', '.join(contests)}")
+        pairs = {name: (getattr(contest, name), getattr(contests[contest.name], name)) for name in SHARED}
         for name, (value, allowed) in pairs.items():
             if value != allowed:
                 raise SettingsError(f"{where}: contest {contest.name!r}: {name}: must be {allowed}, got {value}")
-    if shared := sorted(own.labels.keys() & kept.labels.keys()):
+    if shared := sorted(new.labels.keys() & kept.labels.keys()):
         raise SettingsError(f"{where}: algorithm {shared[0]!r} is in the kept arena, too; give yours another key")
-    trials = {name: set(of_contest) for name, of_contest in curves.groupby("contest")["trial"]}
-    for name, of_contest in added.groupby("contest")["trial"]:
-        if set(of_contest) != trials[name]:
-            text = f"must be those of the kept arena, {len(trials[name])}, got {of_contest.nunique()} trials"
+    trials = {name: set(numbers) for name, numbers in curves.groupby("contest")["trial"]}
+    for name, numbers in added.groupby("contest")["trial"]:
+        if set(numbers) != trials[name]:
+            text = f"must be those of the kept arena, {len(trials[name])}, got {numbers.nunique()} trials"
             raise SettingsError(f"{where}: contest {name!r}: {text}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contests of an arena in tidy frames: what algorithms reach for what cost, at rates that other trials chose.
+"""Contests of an arena in tidy frames: likelihoods by cost, at rates that other trials chose.
 
 Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and processor seconds, both of one trial.
 Values are mean log-likelihoods per row, nats.
@@ -31,18 +31,18 @@ OF_CURVE = ["algorithm", "label", "rate", "trial", "judged", "iteration", "produ
 COLUMNS = [*OF_CONTEST, *OF_CURVE, "certificate", "commit"]
 NEAREST_TARGET = 0.01
 TARGETS = 51
-"""Levels from the start of a contest to its best final value, their distances to that falling to `NEAREST_TARGET`."""
+"""Number of levels from the start of a contest to its best final value, with distances down to `NEAREST_TARGET`."""
 DECIMALS = 6
-"""Of seconds and nats: more would double the size of the kept file, and say nothing."""
+"""Decimals of seconds and nats: more are noise, and would double the size of the kept file."""
 SHARES = np.geomspace(2e-3, 1.0, 121)
 """Shares of the budget at which curves are shown and reached targets are counted."""
 WIDEST = 0.1
-"""Share of a budget that two evaluations may be apart for a value between them."""
+"""Largest distance of two evaluations for a value between them, as a share of the budget."""
 ROUNDING = 1e-6
-"""Relative difference of costs that are taken as equal: of seconds fewer decimals are kept."""
+"""Relative difference up to which costs are equal: seconds are rounded."""
 OVERALL = "all contests"
 REFUSED, TOO_DEAR = "no evaluation near the budget", "needs more than the budget"
-"""Why an algorithm has no value at a budget."""
+"""Reasons for a missing value at a budget."""
 
 
 class ContestEntry(Curve):
@@ -61,17 +61,17 @@ class ContestEntry(Curve):
         tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
         settings = run.meta["settings"]
         if settings.get("products"):
-            made = run.trials("products")
+            products = run.trials("products")
         else:
             stage = Stage.model_validate(settings["schedule"][0])
             sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
             cost = products_of(stage.estimator, stage.update, sizes)()
-            made = pd.DataFrame(1, value.index, value.columns) * (cost * value.columns.to_numpy())
-        spent, last = made.clip(upper=budget), made.columns[-1]
-        seconds = training_seconds(run.meta) / made[last].sum() * spent
-        # With one iteration more it would exceed the budget.
-        spent[last] = spent[last].mask(made[last] * (1 + 1 / last) > budget, budget)
-        dear = (made.columns > 0) & (made.gt(budget) & (made.columns == 1)).any(axis=1).to_numpy()[:, None]
+            products = pd.DataFrame(1, value.index, value.columns) * (cost * value.columns.to_numpy())
+        spent, last = products.clip(upper=budget), products.columns[-1]
+        seconds = training_seconds(run.meta) / products[last].sum() * spent
+        # One more iteration would exceed the budget.
+        spent[last] = spent[last].mask(products[last] * (1 + 1 / last) > budget, budget)
+        dear = (products.columns > 0) & (products.gt(budget) & (products.columns == 1)).any(axis=1).to_numpy()[:, None]
         columns = {"tuning": tuning.mask(dear), "value": value.mask(dear), "seconds": seconds}
         columns = {name: frame.round(DECIMALS) for name, frame in columns.items()} | {"products": spent}
         long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
@@ -122,10 +122,10 @@ class OfContestsSpec(Shown):
         """Return all curves, one row for each contest, entry, trial and evaluation.
 
         Columns are contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial,
-        judged (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning
-        and value (the metrics that rates are chosen by and that algorithms are judged by; NaN where the first iteration
-        alone exceeds the budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of
-        the code that made it). The last model inside the budget of products counts at the budget.
+        judged (false for trials that tune), iteration, products and seconds (of a trial until then), tuning and value
+        (the metrics for the choice of rates and for judging algorithms; NaN if the first iteration alone exceeds the
+        budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of the code that made
+        it). The last model inside the budget of products counts at the budget.
         """
         entries = [(entry, contest) for contest in self.contests for entry in contest.entries]
         return pd.concat([entry.curves(contest) for entry, contest in entries], ignore_index=True)
@@ -137,14 +137,14 @@ class OfContestsSpec(Shown):
 
     @property
     def labels(self) -> dict[str, str]:
-        """What figures call the algorithms, by their key."""
+        """Labels of the algorithms by key."""
         return {name: entry.label for name, entry in self.entries.items()}
 
     @property
     def lacks(self) -> str:
-        """What the published one has and this has not, as `Shown.lacks`, and algorithms that no contest has."""
-        missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
-        labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
+        """The omitted parts, see `Shown.lacks`, and algorithms that are in no contest."""
+        missing = (item for item in self.differences if item.setting == "algorithm" and item.value is None)
+        labels = dict.fromkeys(item.label for item in missing if item.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
 
 
@@ -166,24 +166,23 @@ def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: flo
 def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd.DataFrame:
     """Return tuning, value and seconds of every trial at a cost, by contest; see `values_at`.
 
-    Column refused says that the trial has no evaluation near this cost; tuning, which only chooses rates, is then that
-    of the last evaluation before. Other missing values are of trials whose first iteration exceeds the budget of
-    products.
+    Column refused is true for trials without an evaluation near this cost; tuning is then that of the last evaluation
+    before. Other missing values are of trials whose first iteration exceeds the budget of products.
     """
     keys = [*ENTRANT, "label", "rate", "trial", "judged"]
     # Thousands of short curves: arrays are ten times as fast as frames.
-    of_curve = curves.groupby(keys, sort=False).ngroup().to_numpy()
-    order = np.argsort(of_curve, kind="stable")
-    starts = np.flatnonzero(np.diff(of_curve[order], prepend=-1))
+    groups = curves.groupby(keys, sort=False).ngroup().to_numpy()
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     reached = curves[keys].iloc[order[starts]].reset_index(drop=True)
     budget = reached["contest"].map(budgets).to_numpy(dtype=float)
     names = ["tuning", "value", "seconds"]
     costs = np.split(curves[cost].to_numpy(dtype=float)[order], starts[1:])
-    values = np.split(curves[names].assign(known=1.0).to_numpy(dtype=float)[order], starts[1:])
+    values = np.split(curves[names].assign(present=1.0).to_numpy(dtype=float)[order], starts[1:])
     trials = list(zip(budget, costs, values, strict=True))
-    *columns, known = np.transpose([values_at(at, spent, of_trial.T, WIDEST * at) for at, spent, of_trial in trials])
-    refused = np.isnan(known)
-    before = [of_trial[np.searchsorted(spent, at, side="right") - 1, 0] for at, spent, of_trial in trials]
+    *columns, present = np.transpose([values_at(at, spent, table.T, WIDEST * at) for at, spent, table in trials])
+    refused = np.isnan(present)
+    before = [table[np.searchsorted(spent, at, side="right") - 1, 0] for at, spent, table in trials]
     columns[0] = np.where(refused, before, columns[0])
     return reached.assign(**dict(zip(names, columns, strict=True)), refused=refused)
 
@@ -241,7 +240,7 @@ def under_products(curves: pd.DataFrame) -> Budgeted:
 def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
     """Return all trials at the budgets of products, and at those of seconds.
 
-    The latter are the least time that any algorithm takes for the products, at the rate that is chosen for them.
+    The latter are the least time of any algorithm for the products, at the rate chosen for them.
     """
     products = under_products(curves)
     times = products.at_best.dropna(subset="value").groupby(ENTRANT, sort=False)["seconds"].mean()
@@ -250,29 +249,29 @@ def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
 
 
 def standings(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return where every judged trial stands, at the chosen rates, under both budgets.
+    """Return the ranks of all judged trials, at the chosen rates, under both budgets.
 
     Columns are cost, budget, contest, algorithm, label, rate, trial, tuning, value, refused, seconds, rank (1 is the
-    best of the algorithms in this trial; ties share the mean of their ranks; NaN where one of them is refused, see
+    best of the algorithms in this trial; ties share the mean of their ranks; NaN if one of them is refused, see
     `at_cost`).
     """
-    parts = []
+    frames = []
     for under in under_budgets(curves):
         judged = under.at_best[lambda trials: trials["judged"]]
-        of_trials = judged.groupby(["contest", "trial"])
-        ranks = of_trials["value"].rank(ascending=False, na_option="bottom")
-        ranks = ranks.mask(of_trials["refused"].transform("any"))
-        parts.append(judged.assign(cost=under.cost, budget=judged["contest"].map(under.budgets), rank=ranks))
-    return pd.concat(parts, ignore_index=True).drop(columns="judged")
+        groups = judged.groupby(["contest", "trial"])
+        ranks = groups["value"].rank(ascending=False, na_option="bottom")
+        ranks = ranks.mask(groups["refused"].transform("any"))
+        frames.append(judged.assign(cost=under.cost, budget=judged["contest"].map(under.budgets), rank=ranks))
+    return pd.concat(frames, ignore_index=True).drop(columns="judged")
 
 
 def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
 
     Columns are those of contests in `OfContestsSpec.read`, and cost, algorithm, label, rate, at_edge (whether the rate
-    is an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""),
-    rank, rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and
-    whose verdict is "certified"), doubts (the reasons of the first one that is not).
+    is an end of the grid), trials, value, low, high, missing (reason for no value: `REFUSED`, `TOO_DEAR` or ""),
+    rank, rank_low, rank_high, seconds, examined and certified (numbers of judged models with a certificate,
+    and with the verdict "certified"), doubts (the reasons of the first other one).
     """
     ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
@@ -298,7 +297,7 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
     """Return the mean rank over contests with its interval, see `over_contests`, by cost and algorithm.
 
-    Column contests has the number of those with ranks; trials without are left out. Column contest is `OVERALL`.
+    Column contests has the number of contests with ranks; trials without are omitted. Column contest is `OVERALL`.
     """
     rows = []
     for (cost, name, label), trials in standing.groupby(["cost", "algorithm", "label"], sort=False):
@@ -318,13 +317,13 @@ def final_ranks(curves: pd.DataFrame) -> pd.DataFrame:
 def over_contests(values: pd.Series) -> Interval:
     """Return the mean over contests of numbers by contest and trial, and Student's interval over the contests.
 
-    Where those are too few it is over the trials, see `unit_of`.
+    If there are too few contests, it is over the trials, see `unit_of`.
     """
     return student(values.groupby(unit_of(values.index.unique("contest").size)).mean())
 
 
 def unit_of(contests: int) -> str:
-    """Return over what intervals are: "contest", or "trial" where contests are too few to stand for others."""
+    """Return the unit of intervals: "contest", or "trial" if there are too few contests."""
     return "trial" if contests < FEWEST else "contest"
 
 
@@ -332,45 +331,45 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
 
     Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, cost, spent (products or
-    seconds, see `along`), mean, low, high; all three NaN where not every trial has a value, see `values_at`.
+    seconds, see `along`), mean, low, high; all three NaN unless every trial has a value, see `values_at`.
     """
-    parts = []
+    frames = []
     keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate"]
     for under in under_budgets(curves):
-        for key, of_algorithm in under.judged.groupby(keys, sort=False, dropna=False):  # no stand-in is NaN in a CSV
-            spent, values = along(of_algorithm, under.cost, under.budgets[key[0]])
+        for key, trials in under.judged.groupby(keys, sort=False, dropna=False):  # no stand-in is NaN in a CSV
+            spent, values = along(trials, under.cost, under.budgets[key[0]])
             low, high = np.quantile(values, (0.1, 0.9), axis=0)
-            shown = {"trials": len(values), "cost": under.cost, "spent": spent, "mean": values.mean(axis=0)}
-            shown |= {"low": low, "high": high}
-            parts.append(pd.DataFrame(dict(zip(keys, key, strict=True)) | shown))
-    return pd.concat(parts, ignore_index=True)
+            curve = {"trials": len(values), "cost": under.cost, "spent": spent, "mean": values.mean(axis=0)}
+            curve |= {"low": low, "high": high}
+            frames.append(pd.DataFrame(dict(zip(keys, key, strict=True)) | curve))
+    return pd.concat(frames, ignore_index=True)
 
 
 def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return which share of all targets, trials and contests each algorithm has reached, by share of the budget.
+    """Return the share of all targets, trials and contests that each algorithm has reached, by share of the budget.
 
     The targets of a contest lie between the mean of the initial values and the best mean at the end of the budget;
     their distances to that fall by equal factors. Contests in which a value at the end is refused, see `at_cost`, are
-    left out. Columns are cost, algorithm, spent (share), reached, label.
+    omitted. Columns are cost, algorithm, spent (share), reached, label.
     """
-    parts = []
+    frames = []
     for under in under_budgets(curves):
         judged, ends = under.judged, under.at_best[lambda trials: trials["judged"]]
         judged = judged[~judged["contest"].isin(ends.loc[ends["refused"], "contest"])]
         best = ends.groupby(ENTRANT)["value"].agg(lambda values: values.to_numpy().mean()).groupby("contest").max()
         first = judged[judged["iteration"] == 0].groupby("contest")["value"].mean()
         times: dict[tuple[str, str], list[np.ndarray]] = {}
-        for (contest, *names), of_algorithm in judged.groupby([*ENTRANT, "label"], sort=False):
+        for (contest, *names), trials in judged.groupby([*ENTRANT, "label"], sort=False):
             distances = (best[contest] - first[contest]) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
-            spent, values = along(of_algorithm, under.cost, under.budgets[contest])
+            spent, values = along(trials, under.cost, under.budgets[contest])
             shares = spent / under.budgets[contest]
             reached = [first_reached(trial, shares, best[contest] - distances) for trial in values]
             times.setdefault(tuple(names), []).append(np.concatenate(reached))
-        for (algorithm, label), of_contests in times.items():
-            reached = (np.concatenate(of_contests)[:, None] <= SHARES).mean(axis=0)
+        for (algorithm, label), arrays in times.items():
+            reached = (np.concatenate(arrays)[:, None] <= SHARES).mean(axis=0)
             shares = {"cost": under.cost, "algorithm": algorithm, "spent": SHARES, "reached": reached, "label": label}
-            parts.append(pd.DataFrame(shares))
-    return pd.concat(parts, ignore_index=True)
+            frames.append(pd.DataFrame(shares))
+    return pd.concat(frames, ignore_index=True)
 
 
 def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:

@@ -37,13 +37,13 @@ from rbmbench.training.evaluation import DistinctRows
 
 QUANTILES = "quantiles"
 ROUNDING = 1e-9
-"""Nats."""
+"""Rounding errors of log-likelihoods, nats."""
 TRUE_ARRAYS = ("true_W", "true_b", "true_c")
-"""Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
+"""Arrays (m, n), (m,), (n,) in the file of a data set whose rows were drawn from an RBM."""
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
-    """Return, for each panel of `annealing_certainty`, where so few particles count that its error means little."""
+    """Return, by panel of `annealing_certainty`, a note on curves with too few particles for reliable errors."""
     effective = certainty["least share of particles"] * certainty["particles"]
     few = certainty.assign(effective=effective)[certainty["share converged"].isna() & (effective < FEW_PARTICLES)]
     return {
@@ -54,7 +54,7 @@ def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
 
 
 def maximum(rows: np.ndarray) -> float:
-    """Return the largest mean log-likelihood that any model of rows (N, m) of 0 and 1 can have, nats per sample.
+    """Return the largest mean log-likelihood of rows (N, m) of 0 and 1 over all models, nats per sample.
 
     It is (1/N) sum_i log p^(v_i), with the frequencies p^ of the rows.
     """
@@ -65,18 +65,18 @@ def maximum(rows: np.ndarray) -> float:
 def references(panel: PanelSpec) -> list[Line]:
     """Return the horizontal lines of a panel: exact log-likelihoods, means per sample of its rows, in nats.
 
-    They are the `maximum`, and the log-likelihood of the RBM that the rows were drawn from. The rows are those that the
-    log-likelihood of the panel is of: of the training set, or of the test set.
+    They are the `maximum`, and the log-likelihood of the RBM that the rows were drawn from. The rows are those of the
+    log-likelihood of the panel: of the training set, or of the test set.
 
     Raises
     ------
     DataError
         If the file of the data set is missing or damaged.
     ResultsError
-        If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
+        If it does not contain the model of the rows, or the model cannot be enumerated.
     """
-    part = "train" if "log_likelihood" in panel.metrics else "test"
-    rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
+    subset = "train" if "log_likelihood" in panel.metrics else "test"
+    rows = getattr(datasets.read(panel.data_file), subset) if panel.references else None
     lines = []
     for name in panel.references:
         if name == "maximum":
@@ -95,7 +95,7 @@ def references(panel: PanelSpec) -> list[Line]:
 
 @dataclass(frozen=True)
 class CurveResults:
-    """What a figure of learning curves is drawn from."""
+    """Runs and reference lines of a figure of learning curves."""
 
     panels: tuple[PanelSpec, ...]
     band: Band
@@ -113,12 +113,12 @@ class CurveResults:
 
     @cached_property
     def certainty(self) -> pd.DataFrame:
-        """How sure log Z is: see `rbmbench.reporting.frames.annealing_certainty`."""
+        """Errors of log Z: see `rbmbench.reporting.frames.annealing_certainty`."""
         return annealing_certainty(self.panels, self.runs)
 
     @cached_property
     def left_out(self) -> dict[str, list[str]]:
-        """Trials that are in no mean, in words, by panel."""
+        """Trials omitted from means, in words, by panel."""
         phrases: dict[str, list[str]] = {}
         lost = self.frame[~np.isfinite(self.frame["value"])]
         groups = lost.groupby(["panel", "algorithm", "label", "trial"], sort=False)["iteration"]
@@ -128,7 +128,7 @@ class CurveResults:
 
     @cached_property
     def doubts(self) -> dict[str, str]:
-        """Where log Z rests on few particles, by panel."""
+        """Notes on log Z from few particles, by panel."""
         return annealing_doubts(self.certainty)
 
 
@@ -144,7 +144,7 @@ class Curves:
 
     @property
     def name(self) -> str:
-        """The name that claims give it: ``fig1.a.cd_1``."""
+        """Its name in claims: ``fig1.a.cd_1``."""
         return f"{self.spec.name}.{self.panel.name}.{self.run.algorithm}"
 
     @property
@@ -169,7 +169,7 @@ class Curves:
 
     @cached_property
     def all_trials(self) -> pd.DataFrame:
-        """All trials (index) by iterations (columns), NaN for what is missing."""
+        """All trials (index) by iterations (columns), NaN for missing values."""
         return self.files.trials(self.metric)
 
     @cached_property
@@ -179,30 +179,29 @@ class Curves:
 
     @cached_property
     def effective_particles(self) -> float:
-        """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
+        """The least effective sample size of annealing over trials and evaluations; infinite if there is none."""
         name, kept = "annealing_effective_sample_size", set(self.files.curve["metric"])
         if ERRORS.get(self.metric) != "log_partition_error" or name not in kept or "log_partition_low" in kept:
             return math.inf
         return float(self.files.trials(name).min(axis=None))
 
     def doubt(self, particles: float) -> np.ndarray:
-        """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
+        """Return errors of the mean curve below and above its values, (2, evaluations), beyond standard errors.
 
-        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold `NORMAL` standard errors in any case.
+        See `rbmbench.reporting.frames.estimate_ends`, whose intervals always include `NORMAL` standard errors.
         """
         ends = estimate_ends(self.files, self.metric, particles)
         if ends is None:
             return np.zeros((2, self.trials.shape[1]))
         half = NORMAL * self.files.trials(ERRORS[self.metric])
         beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
-        # Differences of standard errors that are rounding are none.
-        return np.stack([part.loc[self.trials.index].where(part > ROUNDING, 0.0).mean() for part in beyond])
+        # Differences within rounding errors are 0.
+        return np.stack([excess.loc[self.trials.index].where(excess > ROUNDING, 0.0).mean() for excess in beyond])
 
     @property
     def place(self) -> Place:
-        """The panel that draws the metric of the run: its own, else another one; its own where none does."""
-        own_first = sorted(self.spec.panels, key=lambda panel: panel.name != self.panel.name)
-        for panel in own_first:
+        """The panel that shows the metric of the run: this one, or else another one; this one if none does."""
+        for panel in sorted(self.spec.panels, key=lambda panel: panel.name != self.panel.name):
             if self.metric in panel.metrics and self.run.folder in [run.folder for run in panel.runs]:
                 return Place(self.spec.key, panel.name, self.run.algorithm, self.metric, panel.epoch or 1)
         return Place(self.spec.key, self.panel.name, self.run.algorithm, is_exact=False)
@@ -219,7 +218,7 @@ class Curves:
 
     @property
     def late(self) -> np.ndarray:
-        """Which evaluations belong to the final value: see `FINAL_SHARE`."""
+        """Mask of the evaluations of the final value: see `FINAL_SHARE`."""
         return self.iterations > (1 - FINAL_SHARE) * self.iterations[-1]
 
     @property
@@ -235,18 +234,18 @@ class Curves:
         return self.files.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
 
     def near(self, iteration: float) -> np.ndarray:
-        """Return which evaluations are near an iteration, within half of `FINAL_SHARE`; at least the nearest one is."""
+        """Return the mask of the evaluations within half of `FINAL_SHARE` of an iteration, and of the nearest one."""
         distances = np.abs(self.iterations - iteration)
         near = distances <= FINAL_SHARE / 2 * self.iterations[-1]
         near[np.argmin(distances)] = True
         return near
 
     def reference(self, name: str) -> Line:
-        """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
+        """Return a reference line of its panel; `SettingsError` if the panel has no such line."""
         lines = {line.look: line for line in self.results.references[self.panel.name]}
         if name not in lines:
-            shown = ", ".join(lines) or "none"
-            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; got {shown}")
+            names = ", ".join(lines) or "none"
+            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; got {names}")
         return lines[name]
 
     def of_panel(self) -> list[Curves]:
@@ -266,11 +265,11 @@ class Curves:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """How the run, and the evaluation of the metric, differ from the published ones."""
-        of_run = self.spec.of_part(self.panel.name, self.run.algorithm)
-        return tuple(change for change in of_run if change.changes(self.metric) and change.setting != QUANTILES)
+        """Differences of the run, and of the evaluation of the metric, from the published ones."""
+        changes = self.spec.of_part(self.panel.name, self.run.algorithm)
+        return tuple(change for change in changes if change.changes(self.metric) and change.setting != QUANTILES)
 
     @property
     def differences_of_band(self) -> tuple[Difference, ...]:
-        """How the quantiles of the figure's bands differ from the published ones."""
+        """Differences of the quantiles of the figure's bands from the published ones."""
         return tuple(change for change in self.spec.differences if change.setting == QUANTILES)

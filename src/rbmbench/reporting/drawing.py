@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of charts of any kind: panels of curves, bars and ranks, or images; nothing but the chart is drawn.
+"""Pictures of charts of any kind: panels of curves, bars and ranks, or images; only the chart is read.
 
 Panels without a vertical range get one from their curves. Log-likelihoods summed over the training set have the mean
 per sample on the right.
@@ -30,26 +30,26 @@ from rbmbench.reporting.words import count
 
 MOST_IN_LEGEND = 6
 ROW_LETTERS = 104
-"""What a row of panels or of the legend has room for, in letters; a line's sample takes as much as 9."""
+"""Characters in a row of panels or of the legend; the sample of a line takes as much room as 9."""
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Letters of a title that fit above a panel, by the panels side by side."""
 NOTE_WIDTH = {1: 0.86, 2: 0.41, 3: 0.27}
-"""Share of the sheet's width that notes above a panel have, by the panels side by side."""
+"""Width of notes above a panel, as a share of the sheet's, by the panels side by side."""
 NOTE_SIZE = 6.8
 SHORT_LABEL, IMAGE_LABEL = 32, 10
 """Letters of a line of an axis label in a narrow figure, and beside an image."""
 NARROW = 3
-"""As many panels side by side leave each little room for words."""
+"""Number of panels side by side from which each has little room for words."""
 MOST_LINES = 4
-"""Of words above a panel, its title included; what has no room stands in the caption."""
+"""Most lines of words above a panel, with its title; the caption has all of them."""
 MOST_LABELS = 5
-"""Of an axis whose ticks have places, which do not touch."""
+"""Most labels of an axis with given places of ticks, so that they do not touch."""
 MOST_INCHES = 8.6
-"""Height of all images on a page."""
+"""Largest height of all images on a page."""
 THIN = 0.6
 """Width of curves in a column of a journal, as a share of that on a page."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
-"""What vertical lines have in place of the width of their algorithm's curve."""
+"""Look of vertical lines, in place of the width of their algorithm's curve."""
 POINTS = ((BLUE, "o", 0.12), (VERMILLION, "D", -0.12))
 """Colour, marker and shift of the points of each series."""
 
@@ -83,7 +83,7 @@ def looks_of_chart(chart: Chart) -> dict[str, Look]:
 
 
 def rows_of(panels: Sequence[ChartPanel], most: int) -> list[list[ChartPanel]]:
-    """Return panels in rows of at most so many; each group has a row, or several of equal lengths."""
+    """Return panels in rows of at most ``most``; each group has a row, or several of equal lengths."""
     groups: dict[str, list[ChartPanel]] = {}
     for panel in panels:
         groups.setdefault(panel.group, []).append(panel)
@@ -103,9 +103,9 @@ def _draw_rows(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: Shee
     axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False, sharey=layout.shares_y, **widths)
     for row, line in zip(rows, axes, strict=True):
         for before, panel, after, ax in zip([None, *row], row, [*row[1:], None], line, strict=False):
-            exponent = exponent_of([other for other in row if other.y.title == panel.y.title])
-            # A heading may reach across panels that have none.
-            is_alone = len(row) > 1 and all(other.heading == ("",) for other in row if other is not panel)
+            exponent = exponent_of([item for item in row if item.y.title == panel.y.title])
+            # A heading may extend over panels without one.
+            is_alone = len(row) > 1 and all(item.heading == ("",) for item in row if item is not panel)
             _annotate(ax, panel, 1 if is_alone else len(line), sheet)
             # Neighbours of the same values share the labels of their axes, at the outer ends.
             if before is None or before.y.title != panel.y.title or panel.legend:
@@ -162,25 +162,25 @@ def _draw_panel(
     ax.set(xscale="log" if panel.x.log else "linear", xlim=panel.x.range)
     ax.set(yscale="log" if panel.y.log else "linear", ylim=panel.y.range)
     if panel.x.places:
-        each = -(-len(panel.x.places) // MOST_LABELS)
-        ax.set_xticks(panel.x.places, ["" if n % each else f"{at:g}" for n, at in enumerate(panel.x.places)])
+        step = -(-len(panel.x.places) // MOST_LABELS)
+        ax.set_xticks(panel.x.places, ["" if n % step else f"{at:g}" for n, at in enumerate(panel.x.places)])
         ax.set_xticks([], minor=True)
     finish_axes(ax)
     return None
 
 
 def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, band: Look) -> None:
-    known = np.flatnonzero(np.isfinite(array_of(series.mean)))
-    if not len(known):
+    finite = np.flatnonzero(np.isfinite(array_of(series.mean)))
+    if not len(finite):
         return
     # A gap breaks a curve; missing values at its ends only widen the axis.
-    kept = slice(known[0], known[-1] + 1)
+    kept = slice(finite[0], finite[-1] + 1)
     x, look = series.x[kept], look | (LOOKS[("second", "third")[series.place - 1]] if series.place else {})
     ax.plot(x, array_of(series.mean[kept], factor), **look)
     if band["alpha"] and series.low and series.trials != 1:
         low, high = array_of(series.low[kept], factor), array_of(series.high[kept], factor)
         ax.fill_between(x, low, high, color=look["color"], **band)
-    thin = LOOKS["path"] | {"color": tuple(0.55 * part for part in to_rgb(look["color"]))}
+    thin = LOOKS["path"] | {"color": tuple(0.55 * channel for channel in to_rgb(look["color"]))}
     if series.median:
         ax.plot(x, array_of(series.median[kept], factor), **thin, linestyle=look["linestyle"], zorder=3.2)
     for path in series.paths:
@@ -188,7 +188,7 @@ def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, band: Look)
 
 
 def _draw_printed(ax: Axes, panel: ChartPanel, factor: float) -> None:
-    """Draw values of the paper: a hollow mark where it says at what x, else a line with one."""
+    """Draw values of the paper: a hollow mark at a given x, else a line with one."""
     for value in panel.printed:
         height = factor * value.value
         if value.at is None:
@@ -233,7 +233,7 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     """Set the ranges by the curves; return the right axis if values are summed, and the sheet has room for it."""
     curves = frame_of(panel, factor)
     heights = [factor * height.value for height in (*panel.lines, *panel.printed)]
-    # What is never above 0 cannot be shown on a logarithmic axis.
+    # Curves that are never above 0 have no logarithmic axis.
     is_log = panel.y.log and bool((curves["mean"] > 0).any())
     limits = vertical_limits(curves, heights) if panel.rows else full_limits(without_start(curves), is_log, heights)
     _scale(ax, limits, "log" if is_log else "linear")
@@ -241,7 +241,7 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     for series in panel.series:
         color, bar = {"color": looks[series.key]["color"]}, LOOKS["estimate"]
         if series.marked:
-            # Those at an end of the axis are drawn whole.
+            # Circles at an end of the axis are not clipped.
             means = np.ma.masked_outside(array_of(series.mean, factor), *limits)
             ax.plot(series.x, means, **LOOKS["compared"] | color, zorder=3, clip_on=False)
             bar = LOOKS["compared_estimate"]
@@ -280,7 +280,7 @@ def _scale(ax: Axes, limits: tuple[float, float], scale: str) -> None:
     if scale == "linear":
         _set_ticks(ax.yaxis)
     elif limits[1] < 100 * limits[0]:
-        # Powers of ten alone would be one label or two.
+        # Powers of ten alone would give one label or two.
         ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
         for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
             set_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -296,7 +296,7 @@ def _set_ticks(axis: Axis) -> None:
 
 
 def _point_at_dives(ax: Axes, panel: ChartPanel, curves: pd.DataFrame, low: float, looks: dict[str, Look]) -> None:
-    """Put an arrow, and how far down it goes, where a curve leaves the panel after its climb."""
+    """Draw an arrow, and the least value, where a curve leaves the panel after its climb."""
     for place, curve in curves.groupby("curve"):
         if curve["mean"].isna().all():
             continue
@@ -319,9 +319,9 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
     """Write above a panel its heading and, smaller, its notes."""
     if panel.drawn_as not in ("points", "cells"):
         ax.set_xlabel(panel.x.label or panel.x.title)
-    first, *others = panel.heading or (f"({panel.name}) {panel.title}",)
-    # In narrow panels the data have a line of their own, so that the panels of a row stay level.
-    heading = [first, ", ".join(others)] if columns >= NARROW else [", ".join([first, *others])]
+    first, *further = panel.heading or (f"({panel.name}) {panel.title}",)
+    # In narrow panels the data have a separate line, so that the panels of a row are level.
+    heading = [first, ", ".join(further)] if columns >= NARROW else [", ".join([first, *further])]
     if not is_fitted(panel):
         ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
         return
@@ -332,7 +332,7 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
     small = {"va": "bottom", "fontsize": NOTE_SIZE, "color": "0.3"}
     note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
-    # The title's padding keeps its place free; a long line must not make the panel narrow.
+    # The title's padding makes room for it; a long line must not make the panel narrow.
     note.set_in_layout(False)
 
 
@@ -341,7 +341,7 @@ def _wrapped(lines: Iterable[str], letters: int) -> list[str]:
 
 
 def _fitting(lines: Iterable[str], points: float) -> list[str]:
-    """Return notes in lines that are not wider than so many points; letters differ in width by a factor of four."""
+    """Return notes in lines no wider than ``points``; widths of characters differ by a factor of four."""
     font, pieces = FontProperties(size=NOTE_SIZE), []
     for line in lines:
         piece, *words = line.split(" ")
@@ -357,7 +357,7 @@ def _fitting(lines: Iterable[str], points: float) -> list[str]:
 
 
 def _label(ax: Axes, panel: ChartPanel, exponent: int, sheet: Sheet) -> None:
-    """Write what the left axis shows, with the power of ten that sums are given in."""
+    """Write the label of the left axis, with the power of ten of sums."""
     if panel.drawn_as in ("points", "cells"):
         return
     power = f"$10^{{{exponent}}}$ " if exponent else ""
@@ -390,10 +390,10 @@ def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: She
         handle.set_label("\n".join(_wrapped([handle.get_label()], characters - 12)))
     if legend.columns:
         columns = max(1, int(legend.columns * sheet.share))
-    else:  # as many as have room side by side; they are filled from top to bottom
+    else:  # as many as fit side by side; they are filled from top to bottom
         widths = np.array([9 + len(handle.get_label()) for handle in handles])
         rows = [-(-len(handles) // most) for most in range(MOST_IN_LEGEND, 1, -1)]
-        fits = (np.maximum.reduceat(widths, range(0, len(widths), each)) for each in rows)
+        fits = (np.maximum.reduceat(widths, range(0, len(widths), length)) for length in rows)
         columns = next((len(fit) for fit in fits if fit.sum() <= characters), 1)
     figure.legend(
         handles=handles,
@@ -429,7 +429,7 @@ def _draw_sheets(figure: Figure, chart: Chart, sheet: Sheet) -> None:
 
 
 def _draw_mosaics(figure: Figure, chart: Chart, sheet: Sheet) -> None:
-    """Draw images of models along training: a row for each algorithm and name, iterations from left to right."""
+    """Draw images of models during training: a row for each algorithm and name, iterations from left to right."""
     rows: dict[tuple[str, str], list[Image]] = {}
     for image in chart.images:
         rows.setdefault((image.label, image.name), []).append(image)

@@ -27,10 +27,10 @@ PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "
 
 
 class Band(Settings):
-    """What a figure of learning curves shows of the spread over the trials."""
+    """Spread over the trials in a figure of learning curves."""
 
-    quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles that the bands lie between")
-    sample_paths: CountOrZero = Field(default=0, description="trials whose own curves are drawn, thin and dark")
+    quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles at the ends of the bands")
+    sample_paths: CountOrZero = Field(default=0, description="number of single trials that are drawn, thin and dark")
     median: bool = Field(default=False, description="whether the median over the trials is drawn too, thin and dark")
 
     @model_validator(mode="after")
@@ -62,7 +62,7 @@ class PanelSpec(TrainedPanel):
     epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
-    mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
+    mark: float | None = Field(default=None, description="share of the best rise, marked where curves first reach it")
     note: str | None = None
     printed: tuple[Printed, ...] = ()
     batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
@@ -72,7 +72,7 @@ class PanelSpec(TrainedPanel):
 
     @property
     def lined(self) -> tuple[str, ...]:
-        """The metrics that lines show; open circles show the others."""
+        """The metrics drawn as lines; the others are open circles."""
         return tuple(name for name in self.metrics if not name.startswith(COMPARED))
 
 
@@ -100,14 +100,13 @@ class RunData:
 
     @property
     def data(self) -> dict[str, object]:
-        """Title and rows of the data set, and what it stands in for; see `data_of`."""
+        """Title and rows of the data set, and name of the data it stands in for; see `data_of`."""
         return data_of(self.meta, self.folder)
 
     def trials(self, metric: str = "log_likelihood") -> pd.DataFrame:
         """Return one metric as a frame of trials (index) by iterations (columns), float64.
 
-        A trial or an evaluation that the run should have and has not is NaN, so that it can be named. `ResultsError` if
-        the run has no such metric.
+        A missing trial or evaluation is NaN, so that it can be named. `ResultsError` if the run has no such metric.
         """
         chosen = self.curve[self.curve["metric"] == metric]
         if chosen.empty:
@@ -122,10 +121,9 @@ class RunData:
 def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataFrame, pd.DataFrame] | None:
     """Return both ends of the intervals of a metric whose values are estimates, as frames like `trials`.
 
-    They are `NORMAL` standard errors from the values, or rest on annealing in both directions where the run has that.
-    Where fewer than so many ``particles`` count, and there is no other direction, log Z may be larger by any number,
-    and the lower end is minus infinity; by Markov's inequality it is hardly smaller by more than `SURELY`. None for
-    exact metrics.
+    They are `NORMAL` standard errors from the values, or from annealing in both directions if the run has that. With an
+    effective number below ``particles``, and one direction, log Z may be larger by any number, and the lower end is
+    minus infinity; by Markov's inequality it is hardly smaller by more than `SURELY`. None for exact metrics.
     """
     kept = set(run.curve["metric"])
     if (name := ERRORS.get(metric)) not in kept:
@@ -142,9 +140,9 @@ def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataF
 
 
 def data_of(meta: Meta, folder: str) -> dict[str, object]:
-    """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
+    """Return title, rows and stand_in (name of the data that they stand in for, "" for real data) from a run's meta.
 
-    `ResultsError` if the meta does not say where the data come from.
+    `ResultsError` if the meta has no provenance of the data.
     """
     provenance = meta.get("data") or {}
     for key in ("title", "rows"):
@@ -152,7 +150,7 @@ def data_of(meta: Meta, folder: str) -> dict[str, object]:
             raise ResultsError(f"{folder}/{META}: key 'data.{key}' is missing; got {sorted(provenance) or 'none'}")
     rows, stand_in = provenance["rows"], provenance.get("stand_in_for") or ""
     return {
-        # The title of a stand-in says so itself; figures and tables say it separately.
+        # The title of a stand-in mentions it; figures and tables mention it separately.
         "title": provenance["title"].removesuffix(f" (stand-in for {stand_in})"),
         "rows": int(rows["train"] if isinstance(rows, dict) else rows),
         "stand_in": stand_in,
@@ -160,10 +158,10 @@ def data_of(meta: Meta, folder: str) -> dict[str, object]:
 
 
 def training_seconds(meta: Meta) -> float:
-    """Return the seconds that a run took to train all its trials, evaluation not counted.
+    """Return the seconds of training of all trials of a run, without evaluation.
 
-    Processor time where the run has recorded it, for other jobs on the machine lengthen the clock's; but the clock's on
-    a GPU, for which the processor waits.
+    Processor time if the run has recorded it, since other jobs on the machine lengthen the clock's; the clock's on a
+    GPU, for which the processor waits.
     """
     wall = meta["wall"]
     clock = wall["training_seconds"]
@@ -176,20 +174,20 @@ def seconds_per_iteration(meta: Meta) -> float:
 
 
 def machine_of(meta: Meta) -> tuple:
-    """Return what two runs must share for their times to be comparable."""
+    """Return processor, GPU, threads and backend, which runs with comparable times share."""
     hardware = meta.get("hardware", {})
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
 
 
 def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
-    """Return the curves of all panels of a figure in one tidy frame, each panel's of the metrics that it shows.
+    """Return the curves of all panels of a figure, of the metrics of each panel, in one tidy frame.
 
-    ``runs`` are the runs' files, by folder. `ResultsError` if a run has no metric that its panel shows.
+    ``runs`` are the runs' files, by folder. `ResultsError` if a run lacks a metric of its panel.
 
     Columns are panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
-    value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
+    value. Log-likelihoods are means over the rows of the training set, in nats. Missing values of a run are NaN.
     """
-    parts = []
+    frames = []
     for panel, metric, run in ((p, metric, run) for p in panels for metric in p.metrics for run in p.runs):
         try:
             trials, data = runs[run.folder].trials(metric), runs[run.folder].data
@@ -203,14 +201,14 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
             "metric": metric,
             "value": trials.to_numpy().ravel(),
         }
-        parts.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
-    return pd.concat(parts, ignore_index=True)
+        frames.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
+    return pd.concat(frames, ignore_index=True)
 
 
 def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a tidy frame whose trial has no missing or non-finite value.
 
-    Trials are left out whole, for a mean over a changing set of trials would jump.
+    Whole trials are omitted, since a mean over a changing set of trials would jump.
     """
     finite = np.isfinite(frame["value"])
     keys = [frame[key] for key in ("panel", "algorithm", "trial", "metric")]
@@ -218,13 +216,13 @@ def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
-    """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers that a figure shows.
+    """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers of a figure.
 
-    Columns are the labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low,
+    Columns are the labels of the panel and the curve, iteration, metric, trials (the number in the mean), mean, low,
     high (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the number
     of rows of the training set, in nats, for log-likelihoods (NaN for other metrics). Then path_1, ...: the values of
-    the first trials that are not left out, per sample, as many as the band has sample paths; and median, per sample, if
-    the band has one.
+    the first whole trials, per sample, as many as the band has sample paths; and median, per sample, if the band has
+    one.
     """
     keys = [*PANEL_COLUMNS, "iteration", "metric"]
     whole = whole_trials(frame)
@@ -241,18 +239,18 @@ def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
 
 
 def with_estimates(summary: pd.DataFrame, panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
-    """Return a summary with columns estimate_low and estimate_high where metrics that are shown are estimates.
+    """Return a summary with columns estimate_low and estimate_high if any metrics are estimates.
 
     They are the means over the trials of both ends of the intervals of `estimate_ends`, NaN for exact metrics.
     """
-    known = []
+    frames = []
     for panel, run, metric in ((p, run, metric) for p in panels for metric in p.metrics for run in p.runs):
         if (ends := estimate_ends(runs[run.folder], metric, FEW_PARTICLES)) is not None:
-            means = pd.concat([part.mean() for part in ends], axis=1, keys=["estimate_low", "estimate_high"])
-            known.append(means.reset_index().assign(panel=panel.name, algorithm=run.algorithm, metric=metric))
-    if not known:
+            means = pd.concat([end.mean() for end in ends], axis=1, keys=["estimate_low", "estimate_high"])
+            frames.append(means.reset_index().assign(panel=panel.name, algorithm=run.algorithm, metric=metric))
+    if not frames:
         return summary
-    return summary.merge(pd.concat(known), "left", ["panel", "algorithm", "metric", "iteration"])
+    return summary.merge(pd.concat(frames), "left", ["panel", "algorithm", "metric", "iteration"])
 
 
 def final_means(summary: pd.DataFrame) -> pd.DataFrame:
@@ -264,12 +262,12 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def annealing_certainty(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
-    """Return how sure log Z is where it was estimated: a row per curve, over trials and evaluations.
+    """Return the errors of estimates of log Z: a row per curve, over trials and evaluations.
 
     Columns are panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
     and least share of particles (the effective sample size over the number of particles); of annealing in both
     directions widest interval (nats) in place of the share; of tempered chains share converged (of the estimates), and
-    those of annealing if it is compared with them. Others are NaN. No rows where log Z is exact.
+    those of annealing if it is compared with them. Others are NaN. No rows if log Z is exact.
     """
     columns = ["panel", "algorithm", "largest standard error", "particles", "temperatures"]
     columns += ["least share of particles", "widest interval", "share converged"]
@@ -304,7 +302,7 @@ def run_settings(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd
 
 
 def initial_words(initial: Mapping[str, object]) -> list[str]:
-    """Return in words what the initial parameters are: "normal 0.01" and, if they are not drawn, "biases zero"."""
+    """Return the initial parameters in words: "normal 0.01" and, if they are not drawn, "biases zero"."""
     words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
     biases = {"zero": ["biases zero"], "base_rate": ["base-rate biases"]}
     return [words, *biases.get(initial.get("biases"), [])]
@@ -313,8 +311,8 @@ def initial_words(initial: Mapping[str, object]) -> list[str]:
 def levels(means: np.ndarray, share: float) -> np.ndarray:
     """Return start + share (best - start) of curves (..., curves, evaluations): (...,).
 
-    The start is the mean of the curves' first values, the best the largest value of any of them. With log-likelihoods,
-    which are negative, a share of the best value itself would say nothing.
+    The start is the mean of the curves' first values, the best the largest value of all. A share of the best value
+    alone would be meaningless for log-likelihoods, which are negative.
     """
     start = means[..., 0].mean(axis=-1)
     return start + share * (means.max(axis=(-2, -1)) - start)
@@ -323,7 +321,7 @@ def levels(means: np.ndarray, share: float) -> np.ndarray:
 def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Return the first iteration (evaluations,) at which curves (..., evaluations) are at a level or above, else inf.
 
-    ``level`` has the leading shape of the curves, or one that goes with it.
+    ``level`` has the leading shape of the curves, or one that broadcasts with it.
     """
     reached = means >= np.asarray(level)[..., None]
     return np.where(reached.any(axis=-1), iterations[reached.argmax(axis=-1)], np.inf)

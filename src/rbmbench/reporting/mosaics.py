@@ -12,7 +12,7 @@ import math
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn  # noqa: F401  (whose colour map "vlag" is used)
+import seaborn  # noqa: F401  (registers the colour map "vlag")
 
 from rbmbench.training.plots import BETWEEN, tiled
 
@@ -22,7 +22,7 @@ COLUMNS = ("algorithm", "label", "iteration", "what", "unit", "largest", "pixels
 FILTER, SAMPLE = "filter", "sample"
 FIRST, ZERO, LEVELS = ord("a"), 8, 16
 LOOKS = {FILTER: ("vlag", -1.0), SAMPLE: ("binary", 0.0)}
-"""By what an image is: its colour map, and the value at the map's lower end; that at the upper end is 1."""
+"""By kind of image: its colour map, and the value at the map's lower end; that at the upper end is 1."""
 
 
 def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
@@ -34,20 +34,20 @@ def rows_of(W: np.ndarray, samples: np.ndarray) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(filters), pd.DataFrame(drawn)], ignore_index=True)
 
 
-def images_of(rows: pd.DataFrame, what: str) -> np.ndarray:
+def images_of(rows: pd.DataFrame, kind: str) -> np.ndarray:
     """Return the filters or samples of rows with `COLUMNS`, (images, side, side).
 
     Samples are in [0, 1], filters in [-1, 1], each divided by its largest absolute weight.
     """
-    texts = rows.loc[rows["what"] == what, "pixels"]
+    texts = rows.loc[rows["what"] == kind, "pixels"]
     side = math.isqrt(len(texts.iloc[0]))
     levels = np.frombuffer("".join(texts).encode(), np.uint8).astype(float).reshape(-1, side, side) - FIRST
-    return (levels - ZERO) / (LEVELS - 1 - ZERO) if what == FILTER else levels / (LEVELS - 1)
+    return (levels - ZERO) / (LEVELS - 1 - ZERO) if kind == FILTER else levels / (LEVELS - 1)
 
 
-def picture_of(images: np.ndarray, what: str) -> np.ndarray:
+def picture_of(images: np.ndarray, kind: str) -> np.ndarray:
     """Return images (images, side, side) in reading order in about a square: colours, uint8 (height, width, 3)."""
-    name, low = LOOKS[what]
+    name, low = LOOKS[kind]
     colours = mpl.colormaps[name].with_extremes(bad=BETWEEN)
     scaled = (np.ma.masked_invalid(tiled(images)) - low) / (1 - low)
     return colours(scaled, bytes=True)[..., :3]
@@ -58,7 +58,7 @@ def _texts(levels: np.ndarray) -> list[str]:
 
 
 def address(colours: np.ndarray) -> str:
-    """Return colours, uint8 (height, width, 3), as the address of a WebP picture without loss."""
+    """Return colours, uint8 (height, width, 3), as the data URL of a lossless WebP picture."""
     from PIL import Image
 
     content = io.BytesIO()

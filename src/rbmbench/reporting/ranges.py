@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Vertical ranges of panels of curves, and the power of ten that sums are given in."""
+"""Vertical ranges of panels of curves, and the power of ten of sums."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,11 +9,11 @@ import pandas as pd
 from rbmbench.planning.chart import ChartPanel
 
 START = 0.1
-"""Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
+"""Share of a run's iterations, its climb, that the range of a panel of log-likelihoods may omit."""
 DEEPEST_DIVE = 3.0
-"""Range of one curve, in those of all others, beyond which it is cut off, for it would squeeze them into a line."""
+"""Ratio of the range of one curve to that of all others above which it is cut off, to keep the others legible."""
 FARTHEST_START = 5.0
-"""Range of a metric with the initial model, in that without it, beyond which the panel begins after it."""
+"""Ratio of the range of a metric with the initial model to that without above which the panel begins after it."""
 
 
 def array_of(values: Iterable[float | None], factor: float = 1.0) -> np.ndarray:
@@ -26,49 +26,49 @@ def frame_of(panel: ChartPanel, factor: float = 1.0) -> pd.DataFrame:
 
     Open circles belong to the first curve of their key.
     """
-    parts, keys = [], [series.key for series in panel.series]
+    frames, keys = [], [series.key for series in panel.series]
     for place, series in enumerate(panel.series):
         place = keys.index(series.key) if series.marked else place
         mean = array_of(series.mean, factor)
         low, high = (array_of(values, factor) if values else mean for values in (series.low, series.high))
-        parts.append(pd.DataFrame({"curve": place, "x": series.x, "mean": mean, "low": low, "high": high}))
-    return pd.concat(parts, ignore_index=True)
+        frames.append(pd.DataFrame({"curve": place, "x": series.x, "mean": mean, "low": low, "high": high}))
+    return pd.concat(frames, ignore_index=True)
 
 
 def exponent_of(panels: Iterable[ChartPanel]) -> int:
-    """Return the power of 1000 that sums over the training set are given in: 6 for millions, 0 below ten thousand."""
+    """Return the power of 1000 of sums over the training set: 6 for millions, 0 below ten thousand."""
     curves = [panel.rows * array_of(series.mean) for panel in panels if panel.rows for series in panel.series]
     largest = max((np.nanmax(np.abs(curve), initial=0.0) for curve in curves), default=0.0)
     return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
 
 
 def vertical_limits(curves: pd.DataFrame, heights: Sequence[float] = ()) -> tuple[float, float]:
-    """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
+    """Return the vertical range of log-likelihoods: all means and bands without the climb of the first iterations.
 
-    ``curves`` are those of `frame_of`. The range holds lines at ``heights``. One curve that dives far below all others
-    is cut off.
+    ``curves`` are those of `frame_of`. The range includes lines at ``heights``. One curve that falls far below all
+    others is cut off.
     """
     later = curves[curves["x"] >= START * curves["x"].max()]
-    # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
+    # A band may fall where one trial of ten fails, so that the lower end follows from the means.
     means = later.groupby("curve")["mean"]
     lowest, second = [*means.min().sort_values().iloc[:2], np.inf][:2]
-    others = later["mean"].max() - second
-    if second - lowest > (DEEPEST_DIVE - 1) * others > 0:
-        lowest = second - 0.15 * others
+    span = later["mean"].max() - second
+    if second - lowest > (DEEPEST_DIVE - 1) * span > 0:
+        lowest = second - 0.15 * span
     low, high = min(lowest, *heights, np.inf), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
     pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
     return low - pad, high + pad
 
 
 def without_start(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return curves without the initial model where that alone squeezes all that follows."""
+    """Return curves without the initial model if that alone determines most of the range."""
     later = curves[curves["x"] > 0]
-    full, rest = (frame["mean"].max() - frame["mean"].min() for frame in (curves, later))
-    return later if full > FARTHEST_START * rest > 0 else curves
+    full, short = (frame["mean"].max() - frame["mean"].min() for frame in (curves, later))
+    return later if full > FARTHEST_START * short > 0 else curves
 
 
 def full_limits(curves: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:
-    """Return the vertical range of a metric: all means, bands and lines; on a logarithmic axis all that are above 0."""
+    """Return the vertical range of a metric: all means, bands and lines; on a logarithmic axis all above 0."""
     values = np.append(curves[["mean", "low", "high"]].to_numpy(), heights)
     values = values[np.isfinite(values)]
     if logarithmic:

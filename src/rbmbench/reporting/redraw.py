@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drawing again: pictures, captions and tables of results, live or kept, from their charts and tables alone."""
+"""Drawing again: pictures, captions and tables of results, live or kept, from their charts and tables."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,23 +14,23 @@ from rbmbench.reporting import charts, style, text_tables
 
 
 def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
-    """Draw a figure, or lay out a table, from what is in ``root`` again, into ``out``.
+    """Draw a figure, or write a table, in ``root`` again, into ``out``.
 
-    Returns False for a kept figure without its images, of which the caption is written. `ResultsError` or
-    `SettingsError` if its chart or its table is missing or damaged.
+    Returns False for a kept figure without its images, whose caption is written. `ResultsError` or `SettingsError` if
+    its chart or its table is missing or damaged.
     """
     source, target = Layout(str(root)), Layout(str(out))
-    shown = charts.read_shown(source, key)
-    if isinstance(shown, Table):
-        text_tables.write_markdown(shown, target.table(key, "md"))
-        text_tables.write_tex(shown, target.table(key, "tex"))
+    item = charts.read_shown(source, key)
+    if isinstance(item, Table):
+        text_tables.write_markdown(item, target.table(key, "md"))
+        text_tables.write_tex(item, target.table(key, "tex"))
         return True
     pictures = {ending: target.figure(key, ending) for ending in PICTURE_ENDINGS}
-    return charts.write_pictures(shown, sheet, md=target.figure(key, "md"), **pictures)
+    return charts.write_pictures(item, sheet, md=target.figure(key, "md"), **pictures)
 
 
 def is_current(root: Path, key: str) -> bool:
-    """Return whether captions, tables and PNGs of a figure or a table would stay as they are if drawn again."""
+    """Return whether captions, tables and PNGs of a figure or a table would not change if drawn again."""
     with TemporaryDirectory() as folder:
         redraw(root, key, folder)
         files = [file for file in Path(folder).glob("*/*") if file.suffix in (".md", ".tex", ".png")]

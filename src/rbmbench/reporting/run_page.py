@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of one run, and a page that shows them: what `rbmbench fit` leaves beside the files of a run."""
+"""Pictures of one run and a page with them, which `rbmbench fit` writes beside the files of a run."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known of a run besides its files.
+    """Facts about a run besides its files.
 
-    ``independent`` are the mean log-likelihoods of independent units, by the metric of the curve that they compare
-    with, and ``rows`` the numbers of rows of these means; ``verdict`` and ``facts`` the words of the certificate of the
-    first model, if there is one.
+    ``independent`` are the mean log-likelihoods of independent units, by the compared metric of the curve, and ``rows``
+    the numbers of rows of these means; ``verdict`` and ``facts`` the words of the certificate of the first model, if
+    there is one.
     """
 
     independent: Mapping[str, float]
@@ -42,8 +42,8 @@ class Findings:
         """Return lines of text by their titles."""
         values = [f"{PARTS[metric]} {value:.4g}" for metric, value in self.independent.items()]
         rows = [f"{number} {PARTS[metric]}" for metric, number in self.rows.items()]
-        of_verdict = {"certificate of the first model": self.verdict} if self.verdict else {}
-        return {"rows": ", ".join(rows), "independent units": f"{', '.join(values)} nats per row"} | of_verdict
+        verdict = {"certificate of the first model": self.verdict} if self.verdict else {}
+        return {"rows": ", ".join(rows), "independent units": f"{', '.join(values)} nats per row"} | verdict
 
 
 def loading_code(folder: Path) -> str:
@@ -54,10 +54,10 @@ def loading_code(folder: Path) -> str:
 def write_run_page(
     result: TrainingResult, folder: Path, shape: tuple[int, int] | None, samples: int, findings: Findings
 ) -> None:
-    """Draw curve, filters and samples of a run into its folder as PNG, and write the page that holds them.
+    """Draw curve, filters and samples of a run into its folder as PNG, and write the page that contains them.
 
-    The page needs no other file and runs no script; its text is escaped. ``shape`` is that of the images, by default
-    that of the data set; ``samples`` is the number of samples. `ResultsError` if a file cannot be written.
+    The page is self-contained and has no script; its text is escaped. ``shape`` is that of the images, by default that
+    of the data set; ``samples`` is the number of samples. `ResultsError` if a file cannot be written.
     """
     draw = {
         "curve": lambda ax: _draw_curve(result, findings, ax),

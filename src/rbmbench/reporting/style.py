@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The look of all figures: a theme, a page, and one colour and dash pattern per algorithm in the figures of all papers.
 
-Algorithms of one family share a hue; brightness and dash pattern tell its members apart, also without colours. Every
-colour has a contrast of at least 3:1 with white. An algorithm keeps its look whichever others it is drawn with. Solid
-lines are the widest and lie lowest, so that a dashed curve on top of an equal one leaves both visible.
+Algorithms of one family share a hue; its members differ in brightness and dash pattern, also without colours. Every
+colour has a contrast of at least 3:1 with white. The look of an algorithm does not depend on the others in a figure.
+Solid lines are the widest and lowest, so that a dashed curve on top of an equal one leaves both visible.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from rbmbench.io.atomic import replaced
 
 PIXELS = 1.5
-"""Size of a point on the interactive page, but for the width of curves, which is one pixel for each."""
+"""Size of a point on the interactive page, except for the width of curves, one pixel per point."""
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
@@ -32,7 +32,7 @@ DPI = 160
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure is drawn on: its width, inches, and whether it bears a title and words about what was cut."""
+    """Sheet of a figure: its width, inches, and whether it has a title and notes on reduced budgets."""
 
     width: float = PAGE_WIDTH
     titled: bool = True
@@ -50,7 +50,7 @@ class Sheet:
 
 PAGE = Sheet()
 PUBLICATION = {"3.3": Sheet(3.3, titled=False), "6.9": Sheet(6.9, titled=False)}
-"""A column and the text width of a journal, by their inches; the caption says what the title would."""
+"""A column and the text width of a journal, by their inches; the caption has the contents of the title."""
 LOOK = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -80,7 +80,7 @@ LOOK = {
 SOLID, DASHED, DOTTED = "solid", (0, (4, 2.6)), (0, (1, 2.2))
 DASH_DOTTED, LONG = (0, (5, 1.4, 1, 1.4)), (0, (8, 2.5))
 DASHES = {"solid": SOLID, "dashed": DASHED, "dotted": DOTTED, "dash_dotted": DASH_DOTTED, "long": LONG}
-"""Dash patterns by the names that the configuration gives them."""
+"""Dash patterns by their names in the configuration."""
 WIDTHS = {SOLID: 2.4, LONG: 1.6, DASHED: 1.5, DASH_DOTTED: 1.4, DOTTED: 1.5}
 HEIGHTS = {SOLID: 2.0, LONG: 2.2, DASHED: 2.4, DASH_DOTTED: 2.6, DOTTED: 2.8}
 DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
@@ -108,7 +108,7 @@ LOOKS: dict[str, Look] = {
 }
 """Looks by name; the curves of a second and third metric have the colour of their algorithm, a path is of one trial."""
 METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
-"""What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
+"""Metadata about time and program, removed so that equal figures have equal bytes."""
 
 COORDINATES = re.compile(r'(?<= [dxy]=")[^"]*')
 """Coordinates of an SVG in points; matplotlib writes six decimals, and every vertex in a line."""
@@ -138,7 +138,7 @@ FAMILIES = {
     "cg": "#4D4D4D",
     "ssd": "#947000",
 }
-"""Hue by the part of an algorithm's or a sampler's key that it begins with; the longest one counts."""
+"""Hue by the longest beginning of the key of an algorithm or a sampler."""
 VARIANTS = {
     "": (1.0, SOLID),
     "1": (1.0, SOLID),
@@ -167,7 +167,7 @@ VARIANTS = {
     "both_antithetic": (DARKER, DASH_DOTTED),
     "then_cd": (DARKER, LONG),
 }
-"""Brightness and dash pattern by the last part of a key that is listed: k, inner steps, or what else was changed."""
+"""Brightness and dash pattern by the longest listed end of a key: k, inner steps, or another variation."""
 DASH_OF_FAMILY = {
     "pcd": DASH_DOTTED,
     "sml": DASH_DOTTED,
@@ -189,16 +189,16 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> Loo
     """Return the keyword arguments of `matplotlib.axes.Axes.plot` for the key of an algorithm or a sampler.
 
     They depend on the key alone: hue by family, brightness and dash pattern by variant. ``color`` and ``dash`` (a key
-    of `DASHES`), which the configuration may give, come before. A key of no known family or variant takes hue or
-    pattern by a hash of its name; where that suits a figure badly, the configuration has the last word.
+    of `DASHES`), from the configuration, take precedence. A key of no listed family or variant has a hue or pattern by
+    a hash of its name, which the configuration may override.
     """
     name = name.removesuffix("_variance")
-    family = max((one for one in FAMILIES if f"{name}_".startswith(f"{one}_")), key=len, default="")
+    family = max((key for key in FAMILIES if f"{name}_".startswith(f"{key}_")), key=len, default="")
     hue = FAMILIES[family] if family else _hashed(name, sorted(set(FAMILIES.values())))
-    rest = name[len(family) :].strip("_")
-    variant = max((one for one in VARIANTS if one and f"_{rest}".endswith(f"_{one}")), key=len, default="")
+    suffix = name[len(family) :].strip("_")
+    variant = max((key for key in VARIANTS if key and f"_{suffix}".endswith(f"_{key}")), key=len, default="")
     brightness, pattern = VARIANTS[variant]
-    if rest and not variant:
+    if suffix and not variant:
         brightness, pattern = _hashed(name, list(VARIANTS.values()))
     if pattern == SOLID:
         pattern = DASH_OF_FAMILY.get(family, SOLID)
@@ -219,13 +219,13 @@ def _scaled(color: str, brightness: float) -> str:
 @contextmanager
 def theme() -> Iterator[None]:
     """Draw with the theme of all figures within the block: seaborn's ticks, in sizes that fit a printed page."""
-    own = sns.plotting_context("paper") | sns.axes_style("ticks") | LOOK
-    with mpl.style.context(["default", own]):  # whatever the user's matplotlibrc has
+    settings = sns.plotting_context("paper") | sns.axes_style("ticks") | LOOK
+    with mpl.style.context(["default", settings]):  # independent of the user's matplotlibrc
         yield
 
 
 def page(rows: int, sheet: Sheet = PAGE) -> Figure:
-    """Return an empty figure of the width of a sheet, for so many rows of panels; to be used within `theme`."""
+    """Return an empty figure of the width of a sheet, for some rows of panels; to be used within `theme`."""
     head = 1.0 if sheet.titled else 0.5
     figure = Figure(figsize=(sheet.width, head + PANEL_HEIGHT * rows), layout="constrained")
     FigureCanvasAgg(figure)
@@ -241,12 +241,12 @@ def finish_axes(ax: Axes) -> None:
 
 
 def save(figure: Figure, path: str | PathLike) -> None:
-    """Write a figure as PDF, PNG or SVG, as the ending of ``path`` says; equal figures give equal bytes.
+    """Write a figure as PDF, PNG or SVG, by the ending of ``path``; equal figures give equal bytes.
 
     `ResultsError` if the file cannot be written.
     """
     metadata = METADATA[str(path).rpartition(".")[2]]
-    # Text of an SVG stays text; its ids would be drawn by chance without a salt.
+    # Text of an SVG remains text; its ids would be random without a salt.
     with (
         theme(),
         mpl.rc_context({"text.parse_math": True, "svg.fonttype": "none", "svg.hashsalt": "rbmbench"}),

@@ -18,15 +18,15 @@ TEX = str.maketrans(
     {character: f"\\{character}" for character in "&%_#${}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{NO-BREAK SPACE}": "~"}
 )
-"""What LaTeX would take for more than a character, and blanks that no line ends at."""
+"""Special characters of LaTeX, and blanks without a line break."""
 LONGEST = 1e6
-"""Numbers from here on have a power of ten."""
+"""Numbers from this one on have a power of ten."""
 WIDEST = 3
-"""Powers of ten that the numbers of a column may lie apart to share one."""
+"""Largest difference of the powers of ten of the numbers of a column with a common power."""
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits, "" for none: "5.35e-05" for 5.34874e-05, "8950" for 8953.4."""
+    """Return a number with some significant digits, "" for none: "5.35e-05" for 5.34874e-05, "8950" for 8953.4."""
     if value is None or pd.isna(value):
         return ""
     text = f"{value:#.{digits}g}".rstrip(".")
@@ -34,7 +34,7 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def by_interval(value: float, low: float, high: float) -> str:
-    """Return a number with as many digits as its interval warrants: two of the interval's width, 2 to 6 in all."""
+    """Return a number with digits by its interval: two of the interval's width, 2 to 6 in all."""
     if pd.isna(value) or pd.isna(low) or pd.isna(high) or not value or high <= low:
         return significant(value)
     digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(high - low)) + 2
@@ -42,7 +42,7 @@ def by_interval(value: float, low: float, high: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Return an interval in words, with as many digits as tell its ends apart; "" when there is none."""
+    """Return an interval in words, with the fewest digits with which its ends differ; "" if there is none."""
     if pd.isna(low) or pd.isna(high):
         return ""
     ends = [(significant(low, digits), significant(high, digits)) for digits in range(3, 9)]
@@ -71,26 +71,26 @@ def part_of(caption: str, cells: pd.DataFrame, words: int, published: Mapping[st
     places = {columns.index(measured): columns.index(other) for measured, other in (published or {}).items()}
     groups = tuple(group for group, _ in names) if any(group for group, _ in names) else ()
     lines = tuple(tuple(map(str, line)) for line in cells.to_numpy().tolist())
-    named = {"columns": tuple(columns), "groups": groups, "words": words, "published": places}
-    return TablePart(caption=caption, lines=lines, **named)
+    fields = {"columns": tuple(columns), "groups": groups, "words": words, "published": places}
+    return TablePart(caption=caption, lines=lines, **fields)
 
 
 def write_markdown(table: Table, path: str | PathLike) -> None:
     """Write a table with its captions and notes as Markdown."""
-    first, *others = table.parts
+    first, *further = table.parts
     text = [f"# {table.heading}", first.caption, markdown_table(first)]
-    for part in others:
+    for part in further:
         text += [f"## {part.caption}", markdown_table(part)]
     write_text("\n\n".join([*text, "\n".join(f"- {note}" for note in table.notes)]), path)
 
 
 def markdown_table(part: TablePart) -> str:
-    """Return a part as a Markdown table; numbers stay as they are written."""
+    """Return a part as a Markdown table; numbers are not reformatted."""
     return tabulate(part.lines, headers=part.columns, tablefmt="pipe", disable_numparse=True)
 
 
 def write_tex(table: Table, path: str | PathLike) -> None:
-    """Write each part of a table as a LaTeX table of its own, no wider than a line; the notes stand below the last."""
+    """Write each part of a table as a separate LaTeX table, no wider than a line; the notes are below the last."""
     text = ["% Needs \\usepackage{booktabs,graphicx,siunitx}."]
     for number, part in enumerate(table.parts, start=1):
         notes = " ".join(tex_text(note) for note in table.notes) if part is table.parts[-1] else ""
@@ -99,7 +99,7 @@ def write_tex(table: Table, path: str | PathLike) -> None:
             r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
             rf"\caption{{{tex_text(part.caption)}}}",
             rf"\label{{tab:{table.key}{'' if number == 1 else f'-{number}'}}}",
-            # A table that is too wide is made smaller; one that fits stays as it is.
+            # Only a table that is too wide is made smaller.
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             _tabular(part) + "}",
             *([rf"\par\medskip\raggedright {notes}"] if notes else []),
@@ -109,23 +109,23 @@ def write_tex(table: Table, path: str | PathLike) -> None:
 
 
 def _tabular(part: TablePart) -> str:
-    """Return a tabular: words to the left, numbers as columns of siunitx, aligned at the point."""
+    """Return a tabular: words to the left, numbers as columns of siunitx, aligned at the decimal point."""
     groups, heads, formats, columns = part.groups or ("",) * len(part.columns), [], [], []
     for place, (group, column) in enumerate(zip(groups, part.columns, strict=True)):
-        # Beside its number a published one needs no long name.
+        # A published number is beside the measured one, and needs no long name.
         name = column.removeprefix(f"{group} " if group else "")
         name = tex_text(re.sub(r"^(variance|bias), published$", "published", name))
         cells = [line[place] for line in part.lines]
         numbers = None if place < part.words else _number_column(cells)
         if numbers:
-            power, form, shown = numbers
+            power, form, cells = numbers
             heads.append(f"{{{name}{f' ($10^{{{power}}}$)' if power else ''}}}")
             formats.append(form)
         else:
-            shown = [tex_text(cell) for cell in cells]
+            cells = [tex_text(cell) for cell in cells]
             heads.append(name)
             formats.append("l" if place < part.words else "r")
-        columns.append(shown)
+        columns.append(cells)
     lines = []
     if any(groups):
         parts = [(name, len(list(same))) for name, same in groupby(groups)]
@@ -139,9 +139,9 @@ def _tabular(part: TablePart) -> str:
 
 
 def _number_column(cells: list[str]) -> tuple[int, str, list[str]] | None:
-    """Return the power of ten that all numbers of a column share, its siunitx format, and the cells; None for words.
+    """Return the common power of ten of a column, its siunitx format, and the cells; None for words.
 
-    Where numbers differ by more than `WIDEST`, each has a power of its own, and the shared one is 0.
+    If numbers differ by more than `WIDEST`, each has a separate power, and the common one is 0.
     """
     try:
         numbers = [Decimal(cell) if cell else None for cell in cells]
@@ -152,13 +152,13 @@ def _number_column(cells: list[str]) -> tuple[int, str, list[str]] | None:
         return None
     sign = "-" * any(number < 0 for number in numbers if number)
     if max(sizes) - min(sizes) > WIDEST:
-        shown = [f"{number:e}" if number is not None else "" for number in numbers]
-        digits = max(len(cell.partition("e")[0].partition(".")[2]) for cell in shown)
-        return 0, f"S[table-format={sign}1.{digits}e-2]", shown
+        texts = [f"{number:e}" if number is not None else "" for number in numbers]
+        digits = max(len(cell.partition("e")[0].partition(".")[2]) for cell in texts)
+        return 0, f"S[table-format={sign}1.{digits}e-2]", texts
     power = 0 if min(sizes) >= -2 and max(sizes) <= 4 else max(sizes)
-    shown = [f"{number.scaleb(-power):f}" if number is not None else "" for number in numbers]
-    whole, digits = (max(len(cell.partition(".")[part].strip("-")) for cell in shown) for part in (0, 2))
-    return power, f"S[table-format={sign}{whole}.{digits}]", shown
+    texts = [f"{number.scaleb(-power):f}" if number is not None else "" for number in numbers]
+    whole, digits = (max(len(cell.partition(".")[place].strip("-")) for cell in texts) for place in (0, 2))
+    return power, f"S[table-format={sign}{whole}.{digits}]", texts
 
 
 def tex_text(text: str) -> str:

@@ -11,7 +11,7 @@ from rbmbench.planning.jobs import data_name
 from rbmbench.planning.specs import Shown
 
 FEW_PARTICLES = 10
-"""Effective sample size of an annealing below which no verdict rests on it."""
+"""Least effective sample size of an annealing for a verdict."""
 
 
 def count(number: float) -> str:
@@ -41,13 +41,13 @@ UNITS = {
     "proxy.chains": "chains of the reconstruction log-likelihood",
     "proxy.rows": "rows of the reconstruction log-likelihood",
 }
-"""Settings in words, where these are not their own names."""
+"""Settings in words, unless these are their names."""
 TITLED = ("iterations", "trials", "samples", "replications", "longest")
-"""Budgets that titles name; captions and notes name all."""
+"""Budgets that titles contain; captions and notes contain all."""
 LONG = 45
-"""Letters of words that may be broken into lines."""
+"""Number of characters from which a phrase may be broken into lines."""
 MOST_LINES = 2
-"""Of a title, for settings that are not the paper's."""
+"""Most lines of a title for settings that are not the paper's."""
 
 
 def phrase(difference: Difference, units: Mapping[str, str] = UNITS) -> str:
@@ -56,8 +56,8 @@ def phrase(difference: Difference, units: Mapping[str, str] = UNITS) -> str:
     if setting in ("figure", "table"):
         return "not in the paper"
     if difference.is_part:
-        part = f"{setting} " * (not difference.algorithm)
-        return f"no {part}{published}" if value is None else f"with {part}{value}"
+        noun = f"{setting} " * (not difference.algorithm)
+        return f"no {noun}{published}" if value is None else f"with {noun}{value}"
     name = units.get(setting, setting.replace("samplers.grid", "tried").replace(".", " ").replace("_", " "))
     if difference.kind != "budget" or value is None or published is None:
         words = f"{name} {_value(value)} (paper: {_value(published)})"
@@ -78,95 +78,95 @@ def _value(value: object) -> str:
 
 
 def phrases(differences: Iterable[Difference], units: Mapping[str, str] = UNITS) -> list[str]:
-    """Return differences in words, each once, with the algorithms that they concern where these are not all.
+    """Return differences in words, each once, with their algorithms unless they apply to all.
 
-    Stand-in data are left out: see `stand_ins`.
+    Stand-in data are omitted: see `stand_ins`.
     """
     labels: dict[str, dict[str, None]] = {}
     for difference in differences:
         if difference.kind != "data" and (words := phrase(difference, units)):
-            of_words = labels.setdefault(words, {})
+            names = labels.setdefault(words, {})
             if difference.label and not difference.is_part:
-                of_words[difference.label] = None
+                names[difference.label] = None
     return [f"{words} for {listed(list(names))}" if names else words for words, names in labels.items()]
 
 
 def reductions(differences: Iterable[Difference], titled: bool = True) -> list[str]:
-    """Return in words which budgets are below the paper's; ``titled``: those that titles name."""
+    """Return the budgets below the paper's in words; ``titled``: only those for titles."""
     budgets = [difference for difference in differences if difference.kind == "budget" and not difference.is_part]
     return phrases(budget for budget in budgets if budget.setting in TITLED or not titled)
 
 
 def cuts(spec: Shown, panel: str | None = None, titled: bool = True, only: str = "") -> list[str]:
     """Return the `reductions` of a figure or table, or of one panel, in settings whose name begins with ``only``."""
-    return reductions((part for part in spec.of_part(panel) if part.setting.startswith(only)), titled)
+    return reductions((change for change in spec.of_part(panel) if change.setting.startswith(only)), titled)
 
 
 def shared_cuts(spec: Shown) -> list[str]:
-    """Return the `cuts` that all panels have, where there are several."""
-    first, *others = [cuts(spec, panel.name) for panel in spec.panels]
-    return [words for words in first if others and all(words in of_panel for of_panel in others)]
+    """Return the `cuts` common to all of several panels; nothing for a single one."""
+    first, *further = [cuts(spec, panel.name) for panel in spec.panels]
+    return [words for words in first if further and all(words in panel for panel in further)]
 
 
 def missing(spec: Shown, panel: str) -> list[str]:
     """Return the labels of the paper's curves that a panel lacks."""
-    return [part.published for part in spec.of_part(panel) if part.setting == "algorithm" and part.value is None]
+    return [item.published for item in spec.of_part(panel) if item.setting == "algorithm" and item.value is None]
 
 
 def variants(spec: Shown) -> list[str]:
-    """Return in words which settings of a figure or table are not the paper's, with the panels that they concern."""
-    what = next((part for part in ("panel", "row", "contest") if hasattr(spec, f"{part}s")), "panel")
-    panels = {part.name for part in getattr(spec, f"{what}s", ())}
+    """Return the settings of a figure or table that are not the paper's, in words, with their panels."""
+    noun = next((noun for noun in ("panel", "row", "contest") if hasattr(spec, f"{noun}s")), "panel")
+    panels = {panel.name for panel in getattr(spec, f"{noun}s", ())}
     by_panel: dict[str, list[Difference]] = {}
     for difference in spec.changed:
         is_panel = difference.is_part and not difference.algorithm
         by_panel.setdefault("" if is_panel else difference.panel, []).append(difference)
     places: dict[str, list[str]] = {}
-    for panel, of_panel in by_panel.items():
-        for words in phrases(of_panel):
+    for panel, changes in by_panel.items():
+        for words in phrases(changes):
             places.setdefault(words, []).append(panel)
     everywhere = [words for words, names in places.items() if set(names) >= panels or "" in names]
-    elsewhere = {words: names for words, names in places.items() if words not in everywhere}
-    return everywhere + [f"{what}{'s' * (len(of) > 1)} {listed(of)}: {words}" for words, of in elsewhere.items()]
+    elsewhere = [(words, names) for words, names in places.items() if words not in everywhere]
+    return everywhere + [f"{noun}{'s' * (len(names) > 1)} {listed(names)}: {words}" for words, names in elsewhere]
 
 
 def summarised(spec: Shown) -> list[str]:
-    """Return all differences in a few words: other settings, the largest cut of each budget, what is left out."""
+    """Return all differences in a few words: other settings, the largest cut of each budget, omitted parts."""
     least: dict[str, tuple[float, str]] = {}
-    for budget in (part for part in spec.differences if part.kind == "budget" and not part.is_part):
+    for budget in (item for item in spec.differences if item.kind == "budget" and not item.is_part):
         if words := phrase(budget):
             sizes = [
                 len(value) if isinstance(value, list) else value or 0 for value in (budget.value, budget.published)
             ]
             cut = sizes[0] / sizes[1] if sizes[1] else 0.0, words
             least[budget.setting] = min(least.get(budget.setting, cut), cut)
-    missing = [part for part in spec.differences if part.is_part and part.value is None]
-    parts = [f"no {part.setting} {part.panel}" for part in missing if not part.algorithm]
-    curves = sum(bool(part.algorithm) for part in missing)
-    parts += [f"{curves} curve{'s' * (curves > 1)} left out"] * bool(curves)
+    missing = [item for item in spec.differences if item.is_part and item.value is None]
+    omitted = [f"no {item.setting} {item.panel}" for item in missing if not item.algorithm]
+    curves = sum(bool(item.algorithm) for item in missing)
+    omitted += [f"{curves} curve{'s' * (curves > 1)} left out"] * bool(curves)
     stand_in = ["stand-in data"] * any(difference.kind == "data" for difference in spec.differences)
-    return [*variants(spec), *(words for _, words in least.values()), *parts, *stand_in]
+    return [*variants(spec), *(words for _, words in least.values()), *omitted, *stand_in]
 
 
 def variant_lines(spec: Shown, letters: int = 100) -> list[str]:
-    """Return the lines of a title that say which settings are not the paper's; the caption says what has no room."""
+    """Return the lines of a title with the settings that are not the paper's, as many as fit; the caption has all."""
     words = variants(spec)
-    for shown in range(len(words), -1, -1):
-        more = ["more differences: see the caption"] * (shown < len(words))
-        lines = wrap("; ".join([*words[:shown], *more]), letters, break_on_hyphens=False)
+    for number in range(len(words), -1, -1):
+        hint = ["more differences: see the caption"] * (number < len(words))
+        lines = wrap("; ".join([*words[:number], *hint]), letters, break_on_hyphens=False)
         if len(lines) <= MOST_LINES:
             break
     return lines
 
 
 def variant_notes(spec: Shown) -> list[str]:
-    """Return sentences that captions and notes begin with: another reading of the paper, and other settings."""
+    """Return the first sentences of captions and notes: another reading of the paper, and other settings."""
     words = variants(spec)
     return [*spec.notes, *[f"A variant, not the published settings: {'; '.join(words)}."] * bool(words)]
 
 
 def stand_ins(frame: pd.DataFrame) -> list[str]:
-    """Return a phrase for each data set that stands in for another: "Digits in place of MNIST"."""
+    """Return a phrase for each stand-in data set: "Digits in place of MNIST"."""
     pairs = frame[["data_title", "stand_in"]].drop_duplicates()
     return [
         f"{title} in place of {data_name(other)}"

@@ -3,7 +3,7 @@
 
 The seconds of a stage are a sum of costs times counts. Costs are positive, so their logarithms are fitted, to the
 logarithms of the recorded seconds, with a soft L1 loss that limits the influence of disturbed runs. Costs that the
-records do not determine stay near the defaults of `rbmbench.model.work`, times one free factor for the speed of the
+records do not determine remain near the defaults of `rbmbench.model.work`, times one free factor for the speed of the
 machine.
 """
 

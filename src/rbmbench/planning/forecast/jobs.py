@@ -21,7 +21,7 @@ from rbmbench.planning.jobs import Plan
 
 TOTAL = "total"
 SHORT_SECONDS = 60.0  # forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each
-# Minutes requested, relative to the forecast: without a fit it is off by 2.5 for one job in ten, and nodes may be busy.
+# Minutes requested, relative to the forecast: one job in ten is off by a factor of 2.5, and nodes may be busy.
 TIMES_THE_FORECAST, LEAST_MINUTES = 4.0, 20
 MOST_MINUTES = 1440  # a day, which most partitions allow; training and annealing resume at the next attempt
 MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
@@ -83,11 +83,11 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     rows = []
     for key, ids in wanted.items():
-        left = [jobs[job] for job in ids if not jobs[job].done]
-        seconds = {job.id: model.seconds_of(job.work) for job in left}
-        largest = sorted((model.megabytes_of(job.work) for job in left), reverse=True)[:cores]
-        times = sum(seconds.values()), makespan(left, seconds, cores)
-        rows.append((key, len(ids), len(ids) - len(left), *times, cores, sum(largest), model.basis))
+        remaining = [jobs[job] for job in ids if not jobs[job].done]
+        seconds = {job.id: model.seconds_of(job.work) for job in remaining}
+        largest = sorted((model.megabytes_of(job.work) for job in remaining), reverse=True)[:cores]
+        times = sum(seconds.values()), makespan(remaining, seconds, cores)
+        rows.append((key, len(ids), len(ids) - len(remaining), *times, cores, sum(largest), model.basis))
     times = "processor_seconds", "wall_seconds"
     return pd.DataFrame(rows, columns=["result", "jobs", "done", *times, "cores", "memory_mb", "basis"])
 
@@ -95,20 +95,20 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
 def paths(jobs: Mapping[str, CountedJob], seconds: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds from the start of each job to the end of the last one that needs it, on any number of cores.
 
-    Jobs of the larger path are to start first.
+    Jobs with a longer path should start first.
     """
     after, lengths = _after(jobs), {}
     for name in TopologicalSorter(after).static_order():  # the last ones first
-        own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
-        lengths[name] = own + max((lengths[later] for later in after[name]), default=0.0)
+        duration = max(jobs[name].shares.values(), default=1.0) * seconds[name]
+        lengths[name] = duration + max((lengths[later] for later in after[name]), default=0.0)
     return lengths
 
 
 def makespan(jobs: Iterable[CountedJob], seconds: Mapping[str, float], cores: int) -> float:
-    """Return the wall time of jobs on some cores, if of those that can start that of the largest path does."""
+    """Return the wall time of jobs on some cores, if the ready job of the longest path starts first."""
     jobs = {job.id: job for job in jobs}
     path, after, now, running = paths(jobs, seconds), _after(jobs), 0.0, []
-    left = {name: len(job.shares) or 1 for name, job in jobs.items()}  # blocks
+    unfinished = {name: len(job.shares) or 1 for name, job in jobs.items()}  # blocks
     waits = Counter(name for names in after.values() for name in names)
     ready: list[tuple[float, str, float]] = []  # a heap, as is running
 
@@ -120,11 +120,11 @@ def makespan(jobs: Iterable[CountedJob], seconds: Mapping[str, float], cores: in
     release(name for name in jobs if not waits[name])
     while ready or running:
         while ready and len(running) < cores:
-            _, name, took = heappop(ready)
-            heappush(running, (now + took, name))
+            _, name, duration = heappop(ready)
+            heappush(running, (now + duration, name))
         now, name = heappop(running)
-        left[name] -= 1
-        if not left[name]:
+        unfinished[name] -= 1
+        if not unfinished[name]:
             waits.subtract(after[name])
             release(later for later in after[name] if not waits[later])
     return now
@@ -141,9 +141,9 @@ def _after(jobs: Mapping[str, CountedJob]) -> dict[str, list[str]]:
 
 def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, float]:
     """Return the wall seconds left of all jobs of a plan on some numbers of cores."""
-    left = [job for job in jobs_of(plan, model.met).values() if not job.done]
-    seconds = {job.id: model.seconds_of(job.work) for job in left}
-    return {number: makespan(left, seconds, number) for number in cores}
+    remaining = [job for job in jobs_of(plan, model.met).values() if not job.done]
+    seconds = {job.id: model.seconds_of(job.work) for job in remaining}
+    return {number: makespan(remaining, seconds, number) for number in cores}
 
 
 def priorities(jobs: Mapping[str, CountedJob]) -> dict[str, float]:

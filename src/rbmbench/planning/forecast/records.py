@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded jobs: work, time and memory of each; read from ``meta.json``, or timed now."""
+"""Recorded jobs: work, time and memory of each; read from ``meta.json``, or timed."""
 
 import math
 from collections import defaultdict
@@ -49,7 +49,7 @@ class Record:
     work: Work
     seconds: dict[str, float]  # processor seconds of the timed stages
     megabytes: float  # peak memory in MB of 2**20 bytes
-    jitter: float = 1.0  # seconds that a stage may be off whatever its length
+    jitter: float = 1.0  # error of the seconds of a stage, whatever its length
     met: StoppingTimes = field(default_factory=dict)  # of a run with coupled chains
 
 
@@ -70,7 +70,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
                 reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
                 notes.append(f"{place}: skipped ({reason})")
                 continue
-            # Kept results may be recorded twice: once where they were made.
+            # Kept results may be recorded twice: here and in the folder of the jobs.
             for record in records:
                 recorded.setdefault((record.name, meta.get("finished")), record)
     return list(recorded.values()), notes
@@ -111,10 +111,10 @@ def records_of(meta: Mapping[str, Any]) -> list[Record]:
         times = {(settings.data.name, settings.hidden): met} if met else {}
         records += [replace(record, met=times) for record in runs]
     if "evaluation" in meta:
-        own = meta["evaluation"]
-        kind, annealing = kind_of_meta(own)
-        name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
-        records += _records(own, name, kind.work(annealing, sizes), elapsed, wall, "annealing")
+        evaluation = meta["evaluation"]
+        kind, annealing = kind_of_meta(evaluation)
+        name, elapsed = f"{meta['run']} annealing {evaluation['settings']}", {"measuring": wall["annealing_seconds"]}
+        records += _records(evaluation, name, kind.work(annealing, sizes), elapsed, wall, "annealing")
     return records
 
 
@@ -147,20 +147,20 @@ def calibration_records() -> list[Record]:
 
 
 def _records(
-    meta: Mapping[str, Any], name: str, work: Work, elapsed: dict[str, float], wall: Mapping[str, float], what: str
+    meta: Mapping[str, Any], name: str, work: Work, elapsed: dict[str, float], wall: Mapping[str, float], timed: str
 ) -> list[Record]:
-    """Return the record from the elapsed seconds of stages, none without the processor seconds of ``what`` in ``wall``.
+    """Return the record from the elapsed seconds of stages, none if ``wall`` has no processor seconds of ``timed``.
 
     Elapsed seconds alone are not the cost of a job: the machine may have had other work.
     """
-    if not (of_processor := wall.get(f"{what}_cpu_seconds")):
+    if not (of_processor := wall.get(f"{timed}_cpu_seconds")):
         return []
-    slower = wall[f"{what}_seconds"] / of_processor
+    factor = wall[f"{timed}_seconds"] / of_processor
     if meta["threads"] == 1:
-        slower = max(1.0, slower)
+        factor = max(1.0, factor)
     # Each block of a job has started, and one start is counted.
     starts = len(meta.get("blocks", ())) or 1
-    seconds = {stage: value / (starts if stage == "startup" else slower) for stage, value in elapsed.items()}
+    seconds = {stage: value / (starts if stage == "startup" else factor) for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds: must be above 0, got {seconds}")
     machine = f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
@@ -168,8 +168,8 @@ def _records(
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    own = [Layout("*").job(kind.folder, "*", META) for kind in kinds()]
-    for patterns, kept in ((dict.fromkeys(own), False), (KEPT, True)):
+    names = [Layout("*").job(kind.folder, "*", META) for kind in kinds()]
+    for patterns, kept in ((dict.fromkeys(names), False), (KEPT, True)):
         for file in sorted(path for pattern in patterns for path in folder.glob(pattern)):
             try:
                 content = read_kept_metas(file) if kept else read_json(file)
@@ -177,7 +177,7 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
                 notes.append(f"{error}: skipped")
                 continue
             if kept and SAME_AS in content:
-                continue  # their file names them
+                continue  # the file it refers to contains them
             if kept:
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time left of a workflow under way: forecasts of its jobs, corrected by what finished jobs have taken."""
+"""Time left of a workflow under way: forecasts of its jobs, corrected by the times of finished jobs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from rbmbench.planning.forecast.records import read_records, this_machine
 from rbmbench.planning.jobs import Plan
 
 UNCOUNTED_SECONDS = 5.0
-"""Assumed for jobs that forecasts do not count, such as notebooks, until one of their kind has finished."""
+"""Assumed time of jobs without a forecast, such as notebooks, until a job of their kind has finished."""
 LEAST_EFFICIENCY = 0.1
 
 
@@ -53,7 +53,7 @@ class Remaining:
         seconds: dict[str, list[float]] = defaultdict(list)
         for job in jobs.values():
             seconds[job.kind].append(job.seconds)
-        self._typical = {kind: sum(each) / len(each) for kind, each in seconds.items()}
+        self._typical = {kind: sum(values) / len(values) for kind, values in seconds.items()}
 
     def started(self, job: int, now: float) -> None:
         """Note that a job starts."""
@@ -69,13 +69,13 @@ class Remaining:
 
     def seconds(self, now: float) -> float:
         """Return the wall-clock seconds that are left."""
-        each = []  # processor seconds that are left of each job
+        remaining = []  # processor seconds of each job
         for job, expected in self._left.items():
             kind, typical = expected.kind, self._typical[expected.kind]
             factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
             elapsed = now - self._running[job] if job in self._running else 0.0
-            each.append(max(0.0, factor * expected.seconds - elapsed))
+            remaining.append(max(0.0, factor * expected.seconds - elapsed))
         used, running = sum(self._taken.values()), sum(now - start for start in self._running.values())
         offered = (now - self._begun) * self._cores
         efficiency = min(1.0, max(LEAST_EFFICIENCY, (used + running) / offered)) if used and offered > 0 else 1.0
-        return max([sum(each) / (self._cores * efficiency), *each], default=0.0)
+        return max([sum(remaining) / (self._cores * efficiency), *remaining], default=0.0)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Claims: the evidence they rest on, the measurements, and the verdicts."""
+"""Claims: their evidence, the measurements, and the verdicts."""

@@ -20,7 +20,7 @@ from rbmbench.planning.kinds import Kind
 
 @dataclass(frozen=True)
 class Context:
-    """What the value of one argument is checked against."""
+    """Context of the check of an argument: the paper, its published tables, and the other arguments."""
 
     paper: Paper
     """A paper as published, or as one scale runs it."""
@@ -40,15 +40,15 @@ class Context:
 
     def items(self, kind: str) -> dict[str, Kind]:
         """Return the figures and tables of a kind by their keys."""
-        every = self.paper.figures | self.paper.tables
-        return {key: item for key, item in every.items() if item.kind == kind}
+        items = self.paper.figures | self.paper.tables
+        return {key: item for key, item in items.items() if item.kind == kind}
 
     def names(self, kind: str) -> Iterator[str]:
         """Yield the names of the parts of all figures or tables of a kind."""
         return (f"{key}.{name}" for key, item in self.items(kind).items() for name in item.names(self.paper))
 
 
-Known = Callable[[Context], Iterable[str]]
+Allowed = Callable[[Context], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -56,29 +56,29 @@ class Names:
     """Marks an argument as the name of a part of the paper, such as ``fig1.a.cd_1``."""
 
     parts: tuple[str, ...]
-    """What the parts of the name between dots are, in words."""
-    known: Known
-    """Returns the names that are known in a context."""
+    """Nouns for the parts of the name between dots."""
+    allowed: Allowed
+    """Returns the allowed names in a context."""
 
     def problem(self, value: str, contexts: Sequence[Context]) -> str | None:
         """Return the message for a name that is unknown in all contexts, else None.
 
-        It names the nearest of the names that agree with the value up to the first part that is unknown.
+        The message suggests the nearest of the names that agree with the value up to the first unknown part.
         """
-        known = sorted({name for context in contexts for name in self.known(context)})
-        if value in known:
+        names = sorted({name for context in contexts for name in self.allowed(context)})
+        if value in names:
             return None
-        for depth, part in enumerate(self.parts[:-1] if known else (), start=1):
-            start, allowed = _first(value, depth), {_first(name, depth) for name in known}
-            if start not in allowed:
-                return unknown_name(part, start, allowed)
-            known = [name for name in known if _first(name, depth) == start]
-        return unknown_name(self.parts[-1], value, known)
+        for depth, noun in enumerate(self.parts[:-1] if names else (), start=1):
+            start, starts = _first(value, depth), {_first(name, depth) for name in names}
+            if start not in starts:
+                return unknown_name(noun, start, starts)
+            names = [name for name in names if _first(name, depth) == start]
+        return unknown_name(self.parts[-1], value, names)
 
 
 @dataclass(frozen=True)
 class UpTo:
-    """Marks a number that a setting of the panel limits, such as an iteration."""
+    """Marks a number with a setting of the panel as its limit, such as an iteration."""
 
     setting: str
     words: str
@@ -92,7 +92,7 @@ class UpTo:
 
 
 def problems(key: str, annotation: object, value: object, contexts: list[Context]) -> Iterator[str]:
-    """Yield what is wrong with the value of an argument, or with each item of a list, after its key."""
+    """Yield the problems of the value of an argument, or of each item of a list, each after its key."""
     mark = mark_of(annotation)
     items = [(f"{key}.{n}", item) for n, item in enumerate(value)] if isinstance(value, list) else [(key, value)]
     for place, item in items:
@@ -101,10 +101,10 @@ def problems(key: str, annotation: object, value: object, contexts: list[Context
 
 
 def mark_of(annotation: object) -> Names | UpTo | None:
-    """Return the mark of an annotation, which may stand inside a list or a union; None if there is none."""
-    for part in getattr(annotation, "__metadata__", ()):
-        if isinstance(part, Names | UpTo):
-            return part
+    """Return the mark of an annotation, also inside a list or a union; None if there is none."""
+    for mark in getattr(annotation, "__metadata__", ()):
+        if isinstance(mark, Names | UpTo):
+            return mark
     return next(filter(None, map(mark_of, get_args(annotation))), None)
 
 
@@ -117,20 +117,20 @@ def _last(name: str) -> str:
 
 
 def _curves_of_steps(context: Context) -> Iterator[str]:
-    """Yield the names of the learning curves whose estimator is given the option k."""
+    """Yield the names of the learning curves whose estimator has the option k."""
     algorithms, names = context.paper.algorithms, context.names("learning_curves")
     return (name for name in names if "k" in algorithms[_last(name)].stages[-1].options)
 
 
-def _beside(kind: str) -> Known:
-    """Return a function that yields the names of a kind that are in the panel of the argument ``curve``."""
+def _beside(kind: str) -> Allowed:
+    """Return a function that yields the names of a kind in the panel of the argument ``curve``."""
     return lambda context: (
         name for name in context.names(kind) if name.rpartition(".")[0] == context.text("curve").rpartition(".")[0]
     )
 
 
 def _algorithms_of_figures(context: Context) -> Iterator[str]:
-    """Yield the algorithms that the panels of the argument ``figures`` show."""
+    """Yield the algorithms in the panels of the argument ``figures``."""
     figures = context.arguments.get("figures", ())
     return (_last(name) for name in context.names("learning_curves") if name.partition(".")[0] in figures)
 
@@ -144,12 +144,12 @@ def _options_of_both(context: Context) -> set[str]:
 def _published_entries(context: Context) -> set[str]:
     """Return the names of the entries whose ``quantity`` is published."""
     quantity, tables = context.text("quantity"), context.tables.items()
-    known = {(key, entry.row, entry.algorithm) for key, of in tables for entry in of if getattr(entry, quantity, None)}
-    return {".".join(names) for names in known} & set(context.names("bias_variance"))
+    entries = ((key, entry) for key, table in tables for entry in table if getattr(entry, quantity, None))
+    return {f"{key}.{entry.row}.{entry.algorithm}" for key, entry in entries} & set(context.names("bias_variance"))
 
 
 def _algorithms_of_table(context: Context) -> Iterator[str]:
-    """Yield the algorithms that the argument ``table`` times."""
+    """Yield the algorithms of the table of the argument ``table``."""
     table = context.paper.tables.get(context.text("table"))
     return table.names(context.paper) if table else iter(())
 
@@ -161,20 +161,20 @@ def _timed_algorithms(context: Context) -> set[str]:
 
 
 def _metrics(context: Context) -> set[str]:
-    """Return the metrics that the package knows, and those that panels of the paper show."""
+    """Return the metrics of the package, and those in panels of the paper."""
     panels = context.paper.panels_of("learning_curves").values()
     return {*METRICS, *(name for _, panel in panels for name in panel.metric)}
 
 
-def _name(parts: str, known: Known | str, description: str) -> Any:
-    """Return the type of a name: what its parts are in words, and the kind whose parts it names, or all known names."""
-    names = known if callable(known) else lambda context: context.names(known)
-    return Annotated[str, Field(description=description), Names(tuple(parts.split(", ")), names)]
+def _name(nouns: str, allowed: Allowed | str, description: str) -> Any:
+    """Return the type of a name, with nouns for its parts; ``allowed`` is a kind of figures, or returns the names."""
+    names = allowed if callable(allowed) else lambda context: context.names(allowed)
+    return Annotated[str, Field(description=description), Names(tuple(nouns.split(", ")), names)]
 
 
-def _key(kind: str, parts: str, description: str) -> Any:
+def _key(kind: str, noun: str, description: str) -> Any:
     """Return the type of the key of a figure or table of a kind."""
-    return _name(parts, lambda context: context.items(kind), description)
+    return _name(noun, lambda context: context.items(kind), description)
 
 
 _CURVE, _SAMPLES = "figure of learning curves, panel", "figure of sampling likelihoods, panel"
@@ -228,5 +228,5 @@ Share = Annotated[float, Field(gt=0, le=1, description="a share, above 0 and at 
 Factor = Annotated[
     float, Field(gt=1, description="largest factor, up or down, between the measured and the published value")
 ]
-# JSON has no infinite numbers, so that an infinite default stands in no schema.
+# JSON has no infinite numbers, so that schemas omit an infinite default.
 Bound = Annotated[float, Field(allow_inf_nan=False, json_schema_extra=lambda schema: schema.pop("default", None))]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of claims, ``config/claims/KEY.yaml``: what they may hold, and their check against the papers.
+"""The files of claims, ``config/claims/KEY.yaml``: their models, and their check against the papers.
 
-Every kind of claim is a model whose fields are the arguments of its measurement. The JSON schema is made from these
-models.
+Every kind of claim is a model whose fields are the arguments of its measurement. These models define the JSON schema.
 """
 
 import math
@@ -32,7 +31,7 @@ PLACEHOLDER = r"\{(\w+)\}"
 
 
 class Needs(Settings):
-    """What a claim needs of the scale before it can be judged."""
+    """Requirements of a claim that a scale must meet for a verdict."""
 
     share_of_iterations: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="smallest share of the paper's iterations"
@@ -45,7 +44,7 @@ class Needs(Settings):
     real_data: StrictBool = Field(default=True, description="whether the data must be the paper's, not a stand-in")
     effective_particles: Annotated[float, Field(ge=0)] = Field(
         default=FEW_PARTICLES,
-        description="effective sample size from which on an annealing has a lower end of the likelihood",
+        description="least effective sample size of an annealing with a lower end of the likelihood",
     )
 
 
@@ -54,10 +53,10 @@ Lists = Annotated[tuple[Mappings, ...], Field(min_length=1)]
 
 
 class Each(Settings):
-    """Lists of mappings, whose combinations an entry stands for."""
+    """Lists of mappings; an entry represents their combinations."""
 
     each: Lists = Field(
-        default=(), description="the entry stands for one claim for every combination of one mapping from each list"
+        default=(), description="the entry represents one claim for every combination of one mapping from each list"
     )
 
     @model_validator(mode="after")
@@ -87,19 +86,19 @@ class Claim(Each):
         alias="class",
         description="published: a number or a sentence of the paper; reading: the same under another reading of a "
         "setting that the paper leaves open; check: a theorem or an identity, which must hold or the code is wrong; "
-        "ours: what follows from the paper, but is not said there",
+        "ours: a consequence of the paper that it does not state",
     )
     published: str | float | None = Field(default=None, description="the paper's number or words")
     needs: Needs = Field(default=Needs(), description="requirements of this claim, instead of those of the file")
 
     @property
     def arguments(self) -> dict[str, object]:
-        """The arguments of the measurement that the claim gives."""
-        own = self.model_fields_set - RangedClaim.model_fields.keys()
-        return {name: getattr(self, name) for name in type(self).model_fields if name in own}
+        """The arguments of the measurement that the claim sets."""
+        names = self.model_fields_set - RangedClaim.model_fields.keys()
+        return {name: getattr(self, name) for name in type(self).model_fields if name in names}
 
     def bounds(self, published: Any = None, before: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
-        """Return the accepted range: that of ``before``, or the published number over and times a factor."""
+        """Return the accepted range: ``before``, or the published number divided and multiplied by a factor."""
         factor = getattr(self, "factor", None)
         if factor is None or not isinstance(published, float):
             return before
@@ -110,7 +109,7 @@ End = Annotated[Bound, Field(strict=False), BeforeValidator(no_truth_value)]
 
 
 class RangedClaim(Claim):
-    """A claim that gives the range in which it holds."""
+    """A claim with the range in which it holds."""
 
     above: End = Field(default=-math.inf, description="the measured number must be larger")
     below: End = Field(default=math.inf, description="the measured number must be smaller")
@@ -125,8 +124,8 @@ def claim_models() -> dict[str, type[Claim]]:
     """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
     models = {}
     for name, kind in sorted(MEASUREMENTS.items()):
-        arguments = kind.arguments.values()
-        fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
+        items = kind.arguments.items()
+        fields = {key: (item.annotation, ... if item.default is item.empty else item.default) for key, item in items}
         base = Claim if kind.sets_range else RangedClaim
         models[name] = create_model(name, __base__=base, __doc__=kind.summary, kind=(Literal[name], ...), **fields)
     return models
@@ -141,8 +140,8 @@ class Finding(Settings):
     headline: StrictBool = Field(default=False, description="whether the abstract or the conclusion has it")
     claims: tuple[str, ...] = Field(
         default=(),
-        description="ids of the claims that are its evidence, in which * stands for any characters and ? for one; "
-        "empty: nothing that is run can judge it",
+        description="ids of the claims that are its evidence, in which * matches any characters and ? one; "
+        "empty: no run can judge it",
     )
     figure: str = Field(default="", description="key of the figure or table that shows it; empty: that of its claims")
     reason: str = Field(
@@ -162,7 +161,7 @@ class ClaimFile(Settings):
     )
     needs: Needs = Field(default=Needs(), description="requirements of all claims of the file")
     findings: tuple[Finding, ...] = Field(
-        default=(), description="what the paper says, with the claims that are the evidence, in the order of importance"
+        default=(), description="findings of the paper, with the claims that are evidence, in the order of importance"
     )
     claims: tuple[dict[str, object], ...] = Field(description="the claims")
     published_tables: dict[TableName, dict[str, object]] = Field(
@@ -171,26 +170,26 @@ class ClaimFile(Settings):
 
 
 def expanded(entry: Mapping[str, object], where: str = "claims") -> Iterator[dict[str, object]]:
-    """Yield the claims that one entry of a file stands for.
+    """Yield the claims of one entry of a file.
 
-    The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
-    in the entry's texts are replaced by the mappings' values; `SettingsError` for a name that no mapping holds.
+    The key ``each`` has lists of mappings. For every combination of one mapping from each list, the names in braces in
+    the entry's texts are replaced by the mappings' values; `SettingsError` for a name in no mapping.
     """
     place = f"{where}: claim {entry.get('id')!r}"
-    rest = {key: value for key, value in entry.items() if key != "each"}
+    values = {key: value for key, value in entry.items() if key != "each"}
     if "each" in entry:
         parse(Each, {"each": entry["each"]}, place)
     for combination in product(*entry.get("each", ())):
         names = {key: value for mapping in combination for key, value in mapping.items()}
-        filled = {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
-        yield filled | {key: str(filled[key]) for key in ("id", "where", "text") if isinstance(rest.get(key), str)}
+        filled = {key: _filled(value, names, f"{place}: {key}") for key, value in values.items()}
+        yield filled | {key: str(filled[key]) for key in ("id", "where", "text") if isinstance(values.get(key), str)}
 
 
 def _filled(value: object, names: Mapping[str, object], place: str) -> object:
     if isinstance(value, dict):
-        return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
+        return {key: _filled(item, names, f"{place}.{key}") for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(part, names, f"{place}.{number}") for number, part in enumerate(value)]
+        return [_filled(item, names, f"{place}.{number}") for number, item in enumerate(value)]
     if not isinstance(value, str):
         return value
     for name in re.findall(PLACEHOLDER, value):
@@ -208,33 +207,33 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
 
     `SettingsError` for the first mistake; the message begins with ``where``, which names the file.
     """
-    known = set()
+    seen = set()
     for number, entry in enumerate(file.claims):
         if "id" not in entry:
             raise SettingsError(f"{where}: claims.{number}.id: is missing")
         for values in expanded(entry, where):
             place, kind = f"{where}: claim {values['id']!r}", values.get("kind")
             if isinstance(kind, str):
-                _known(f"{place}: kind", "kind", kind, claim_models())
+                _check_name(f"{place}: kind", "kind", kind, claim_models())
             claim = parse(claim_models().get(str(kind), Claim), values, place)
             if isinstance(claim, RangedClaim) and not claim.above < claim.below:
                 message = f"must be less than 'below', {claim.below:g}, got {claim.above:g}"
                 raise SettingsError(f"{place}: above: {message}")
             if isinstance(claim, RangedClaim) and claim.bounds() == (-math.inf, math.inf):
                 raise SettingsError(f"{place}: above: 'above' or 'below' is missing")
-            if claim.id in known:
+            if claim.id in seen:
                 raise SettingsError(f"{place}: id: must be unique")
-            known.add(claim.id)
-            own = {name: getattr(claim.needs, name) for name in claim.needs.model_fields_set}
-            yield claim.model_copy(update={"needs": file.needs.model_copy(update=own)})
+            seen.add(claim.id)
+            needs = {name: getattr(claim.needs, name) for name in claim.needs.model_fields_set}
+            yield claim.model_copy(update={"needs": file.needs.model_copy(update=needs)})
 
 
 def check(folder: Path, configuration: Configuration) -> None:
     """Check the files of claims of all papers before anything is computed.
 
-    Claims may name what a paper has as it is published, or as the scale runs it. `SettingsError` for the first mistake:
-    one line that names file, claim, key, the value and the allowed ones. ``folder`` has the files, ``KEY.yaml``
-    for each paper.
+    Claims may refer to parts of the published paper, or of the paper at this scale. `SettingsError` for the first
+    mistake: one line that names file, claim, key, the value and the allowed ones. ``folder`` has the files,
+    ``KEY.yaml`` for each paper.
     """
     for paper in configuration.papers:
         path = folder / f"{paper.key}.yaml"
@@ -242,31 +241,31 @@ def check(folder: Path, configuration: Configuration) -> None:
 
 
 def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: str) -> None:
-    """Check the values of one file of claims against the forms of its paper; see `check`."""
+    """Check the values of one file of claims against the versions of its paper; see `check`."""
     file = parse(ClaimFile, values, where)
     entries = {key: table.entries for key, table in _checked_tables(file, papers, where).items()}
     claims = list(claims_of(file, where))
     for claim in claims:
-        given = claim.arguments
-        contexts = [Context(paper, entries, given) for paper in papers]
+        values = claim.arguments
+        contexts = [Context(paper, entries, values) for paper in papers]
         arguments = MEASUREMENTS[claim.kind].arguments
-        for name in (name for name in arguments if name in given):
-            for problem in problems(name, arguments[name].annotation, given[name], contexts):
+        for name in (name for name in arguments if name in values):
+            for problem in problems(name, arguments[name].annotation, values[name], contexts):
                 raise SettingsError(f"{where}: claim {claim.id!r}: {problem}")
     _check_findings(file, claims, papers, where)
 
 
 def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, ...], where: str) -> None:
-    """Refuse findings of one name, unknown claims and figures, and claims of the paper that no finding has."""
+    """Refuse findings of the same name, unknown claims and figures, and claims of the paper outside all findings."""
     ids, seen = {claim.id for claim in claims}, set()
-    known = {key for paper in papers for key in (*paper.figures, *paper.tables)}
+    items = {key for paper in papers for key in (*paper.figures, *paper.tables)}
     for number, finding in enumerate(file.findings):
         place = f"{where}: findings.{number}"
         if finding.name in seen:
             raise SettingsError(f"{place}.name: must be unique, got {finding.name!r} twice")
         seen.add(finding.name)
         if finding.figure:
-            _known(f"{place}.figure", "figure or table", finding.figure, known)
+            _check_name(f"{place}.figure", "figure or table", finding.figure, items)
         for at, pattern in enumerate(finding.claims):
             if not any(fnmatchcase(name, pattern) for name in ids):
                 raise SettingsError(f"{place}.claims.{at}: {unknown_name('claim', pattern, ids)}")
@@ -278,22 +277,22 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
     algorithms = {name for paper in papers for name in paper.algorithms}
-    known = {name: table for paper in papers for name, table in paper.tables.items()}
+    planned = {name: table for paper in papers for name, table in paper.tables.items()}
     tables = {}
     for key, values in file.published_tables.items():
         place = f"{where}: published_tables.{key}"
-        _known(place, "table", key, known)
-        model = create_model("Tables", published_tables=(dict[str, _published_model(type(known[key]))], ...))
+        _check_name(place, "table", key, planned)
+        model = create_model("Tables", published_tables=(dict[str, _published_model(type(planned[key]))], ...))
         table = tables[key] = parse(model, {"published_tables": {key: values}}, where).published_tables[key]
-        rows = getattr(known[key], "rows", {})
+        rows = getattr(planned[key], "rows", {})
         for row in getattr(table, "iterations", {}):
-            _known(f"{place}.iterations", "row", row, rows)
+            _check_name(f"{place}.iterations", "row", row, rows)
         seen = set()
         for number, entry in enumerate(table.entries):
             at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
             if rows:
-                _known(f"{at}.row", "row", entry.row, rows)
-            _known(f"{at}.algorithm", "algorithm", entry.algorithm, algorithms)
+                _check_name(f"{at}.row", "row", entry.row, rows)
+            _check_name(f"{at}.algorithm", "algorithm", entry.algorithm, algorithms)
             if name in seen:
                 raise SettingsError(f"{at}: must have each entry once, got {'.'.join(filter(None, name))} twice")
             seen.add(name)
@@ -304,16 +303,16 @@ def _published_model(kind: type) -> type[Settings]:
     return kind.SPEC.model_fields["published"].annotation
 
 
-def _known(place: str, what: str, name: str, allowed: Collection[str]) -> None:
+def _check_name(place: str, noun: str, name: str, allowed: Collection[str]) -> None:
     if name not in allowed:
-        raise SettingsError(f"{place}: {unknown_name(what, name, allowed)}")
+        raise SettingsError(f"{place}: {unknown_name(noun, name, allowed)}")
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of a file of claims, in which ``kind`` decides which keys an entry has."""
+    """Return the JSON schema of a file of claims, in which the keys of an entry depend on ``kind``."""
     result, kinds = ClaimFile.model_json_schema(), [*claim_models()]
     common = RangedClaim.model_json_schema()["properties"]
-    result["$defs"]["claim"] = {"properties": {key: _or_placeholder(key, one) for key, one in common.items()}}
+    result["$defs"]["claim"] = {"properties": {key: _or_placeholder(key, value) for key, value in common.items()}}
     result["$defs"] |= {kind: _schema_of(model, common) for kind, model in claim_models().items()}
     cases = [{"if": {"properties": {"kind": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}} for kind in kinds]
     kind = common["kind"] | {"enum": kinds}
@@ -331,15 +330,15 @@ def _schema_of(model: type[Claim], common: Mapping[str, object]) -> dict[str, An
     result = model.model_json_schema()
     del result["$defs"]
     result["properties"] = {
-        key: {"$ref": f"#/$defs/claim/properties/{key}"} if key in common else _or_placeholder(key, one)
-        for key, one in result["properties"].items()
+        key: {"$ref": f"#/$defs/claim/properties/{key}"} if key in common else _or_placeholder(key, value)
+        for key, value in result["properties"].items()
     }
     return result
 
 
-def _or_placeholder(key: str, one: dict[str, Any]) -> dict[str, Any]:
+def _or_placeholder(key: str, definition: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a key that ``each`` can fill in: an end of the range, an integer, one of several words."""
-    if key not in ("above", "below") and "enum" not in one and one.get("type") != "integer":
-        return one
-    about = {name: one.pop(name) for name in ("title", "description", "default") if name in one}
-    return about | {"anyOf": [one, {"type": "string", "pattern": PLACEHOLDER}]}
+    if key not in ("above", "below") and "enum" not in definition and definition.get("type") != "integer":
+        return definition
+    about = {name: definition.pop(name) for name in ("title", "description", "default") if name in definition}
+    return about | {"anyOf": [definition, {"type": "string", "pattern": PLACEHOLDER}]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answers to the findings of a paper: whether what it says holds, by the verdicts on its claims."""
+"""Answers to the findings of a paper, from the verdicts on its claims."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -7,14 +7,14 @@ from rbmbench.reporting.claims.files import VARIANT, Claim, ClaimFile, claims_of
 from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Answer, Answered, Verdict
 
 OF_PAPER = ("published", "check")
-"""Classes of the claims that decide a finding, where it has any of them."""
+"""Classes of the claims that decide a finding that has any of them."""
 
 
 def deciding(claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims that decide a finding: published ones and checks, or all claims where there are none of them.
+    """Return the claims that decide a finding: published ones and checks, or all claims if there are none of them.
 
-    So other readings of a setting, and claims that the paper does not make, stand beside the answer. They decide it
-    where the paper prints no setting at all, or only concludes.
+    Other readings of a setting, and claims that the paper does not make, decide the answer only if the paper prints no
+    setting, or no numbers.
     """
     return [claim for claim in claims if claim.standing in OF_PAPER] or list(claims)
 
@@ -22,13 +22,13 @@ def deciding(claims: Sequence[Claim]) -> list[Claim]:
 def answer(holds: int, fails: int, run: int, of: int) -> Answer:
     """Return the answer to a finding from the numbers of its deciding claims.
 
-    ``not run`` if none of them was run, and ``partly`` if some are reproduced and some are not. Otherwise all that are
-    decided agree: the answer is ``undecided`` if they are fewer than half, and else ``yes`` or ``no``.
+    ``not run`` if none of them was run, and ``partly`` if some are reproduced and some are not. Otherwise all decided
+    ones agree: the answer is ``undecided`` if they are fewer than half, and else ``yes`` or ``no``.
 
     Parameters
     ----------
     holds, fails, run, of : int
-        How many claims are reproduced, are not reproduced, have been run, and there are.
+        Number of claims that are reproduced, that are not reproduced, that have been run, and of all.
     """
     if not run:
         return "not run"
@@ -51,8 +51,8 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
         first = deciding(evidence)
         ids = tuple(claim.id for claim in (*first, *(claim for claim in evidence if claim not in first)))
         judged = [run[claim.id] for claim in first if claim.id in run and run[claim.id].standing != VARIANT]
-        shown = (run[name].shown for name in ids if name in run)
-        holds, fails = (sum(one.verdict == verdict for one in judged) for verdict in (REPRODUCED, NOT_REPRODUCED))
+        figures = (run[name].shown for name in ids if name in run)
+        holds, fails = (sum(record.verdict == verdict for record in judged) for verdict in (REPRODUCED, NOT_REPRODUCED))
         yield Answered(
             paper=paper,
             answer=answer(holds, fails, len(judged), len(first)),
@@ -60,7 +60,7 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
             fails=fails,
             of=len(first),
             claims=ids,
-            figure=f"{paper}_{finding.figure}" if finding.figure else next(filter(None, shown), ""),
+            figure=f"{paper}_{finding.figure}" if finding.figure else next(filter(None, figures), ""),
             **finding.model_dump(include={"name", "text", "where", "headline", "reason"}),
         )
 

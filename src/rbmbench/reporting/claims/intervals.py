@@ -16,7 +16,7 @@ FEWEST = 3
 DRAWS = 4000
 BLOCK_DRAWS = 500  # curves of many evaluations are drawn in blocks, to bound the memory
 UNBOUNDED, INFINITE = 1e12, 1e8
-"""What stands for an infinite distance of an estimate from the truth, nats; statistics that are infinite then."""
+"""Replacement of an infinite error of an estimate, nats; statistics from which on they count as infinite."""
 MOST_STARTS, MOST_PASSES = 1000, 200
 NAN = float("nan")
 TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
@@ -90,13 +90,13 @@ def of_errors(curve: np.ndarray, errors: np.ndarray, statistic: Callable[[np.nda
 def extremes(
     curves: Sequence[np.ndarray], doubts: Sequence[np.ndarray], statistic: Callable[[np.ndarray], np.ndarray]
 ) -> Interval:
-    """Return a statistic of curves, and about the smallest and largest value of it within their doubts.
+    """Return a statistic of curves, and approximately its smallest and largest value within their doubts.
 
-    A value of a curve (evaluations,) may be as far below and above as its ``doubts`` (2, evaluations) say; for
-    ``statistic``, of all curves one after the other, see `of_means`. The search begins with each curve as it is, at its
-    lower or at its upper end, in up to `MOST_STARTS` combinations, and moves single values.
+    ``doubts`` (2, evaluations) are the largest errors of a curve (evaluations,) below and above; for ``statistic``, of
+    all curves one after the other, see `of_means`. The search begins with each curve itself, its lower or its upper
+    end, in up to `MOST_STARTS` combinations, and changes single values.
     """
-    curve, lengths = np.concatenate(curves), [len(one) for one in curves]
+    curve, lengths = np.concatenate(curves), [*map(len, curves)]
     steps = np.minimum(np.concatenate(doubts, axis=1), UNBOUNDED)
     choices = np.stack([curve, curve - steps[0], curve + steps[1]])
     combinations = islice(product(range(3), repeat=len(curves)), MOST_STARTS)
@@ -106,7 +106,7 @@ def extremes(
 
 
 def _largest(statistic: Callable[[np.ndarray], np.ndarray], choices: np.ndarray, tried: np.ndarray) -> float:
-    """Return the largest statistic that is found where every value is one of its choices (3, evaluations)."""
+    """Return the largest statistic of a search in which every value is one of its choices (3, evaluations)."""
     moved, value = np.flatnonzero(np.ptp(choices, axis=0)), -np.inf
     rows, columns = np.arange(3 * len(moved)), np.tile(moved, 3)
     for _ in range(MOST_PASSES):
@@ -120,7 +120,7 @@ def _largest(statistic: Callable[[np.ndarray], np.ndarray], choices: np.ndarray,
 
 
 def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
-    """Return a statistic of the trials themselves, such as a distance of quantiles, and its interval.
+    """Return a statistic of the trials, such as a distance of quantiles, and its interval.
 
     It is Student's, with the standard error of a bootstrap over whole trials.
 
@@ -144,7 +144,7 @@ def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
 def quantile(values: np.ndarray, share: float) -> Interval:
     """Return a quantile of independent values and its exact interval between two of them.
 
-    An end for which there are too few values is infinite: both ends of a median need six.
+    An end is infinite if there are too few values: both ends of a median require six.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     value, count = float(np.quantile(ordered, share)), len(ordered)
@@ -159,20 +159,20 @@ def quantile(values: np.ndarray, share: float) -> Interval:
 
 
 def ratio_of_times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Interval:
-    """Return the ratio of the times of two computations and its interval, from rounds in which both had a turn.
+    """Return the ratio of the times of two computations and its interval, from rounds with a turn of both.
 
     It is the geometric mean over rounds and pairs; the interval is Student's over the rounds, of the mean logarithm of
-    a round's ratios. When CD-1 was timed against itself in 40 rounds, beside other work, it held 1 in 29 of 30 trials
-    with 16 x 16 units and in 8 of 11 with 784 x 16, where it was off by up to 2.3 %: how fast memory is can differ
-    for as long as a process runs. The exact interval of the median held 1 in 28 and 10, and was a fifth wider, although
-    single turns were off by up to 56 %. A difference of 2 % is none.
+    a round's ratios. When CD-1 was timed against itself in 40 rounds, beside other work, it contained 1 in 29 of 30
+    trials with 16 x 16 units and in 8 of 11 with 784 x 16, with errors of up to 2.3 %: the speed of memory can differ
+    between processes. The exact interval of the median contained 1 in 28 and 10, and was a fifth wider, although single
+    turns had errors of up to 56 %. Differences of 2 % are therefore not significant.
 
     Parameters
     ----------
     pairs : sequence of pairs of arrays, shape (rounds,)
         Seconds of both, one pair for each panel.
     """
-    logs = np.mean([np.log(np.asarray(one, float) / np.asarray(other, float)) for one, other in pairs], axis=0)
+    logs = np.mean([np.log(np.divide(*pair)) for pair in pairs], axis=0)
     return tuple(np.exp(student(logs)).tolist())
 
 
@@ -201,8 +201,8 @@ def variance(value: float, samples: int) -> Interval:
 def variance_ratio(above: float, below: float, samples: int) -> Interval:
     """Return the ratio of two sample variances and its interval by the F distribution.
 
-    The interval is that for a single normal variable. A variance summed over many parameters is known more precisely,
-    so that the interval is conservative. ``samples`` is the number of independent estimates of each, at least 2.
+    The interval is that for a single normal variable. A variance summed over many parameters is more precise, so that
+    the interval is conservative. ``samples`` is the number of independent estimates of each, at least 2.
     """
     ratio = above / below if below > 0 else NAN
     edge = float(scipy.special.fdtri(samples - 1, samples - 1, TAILS[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judge a paper's claims: each gets a measured value, an interval and a verdict; see `verdict`."""
+"""Judge a paper's claims by a measured value, an interval and a verdict each; see `verdict`."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from rbmbench.reporting.claims.verdict import NOT_RUN, Missing, Region, Verdict
 
 
 class ClaimsSpec(Spec):
-    """What the claims of one scale are judged from."""
+    """Specs and files of claims for the verdicts of one scale."""
 
     scale: str
     outputs: tuple[dict[str, object], ...] = Field(default=(), description="specs of figures and tables")
@@ -37,7 +37,7 @@ def evaluate(spec: ClaimsSpec) -> list[Verdict]:
     Raises
     ------
     ResultsError
-        If a run or a measurement that should be there is missing or damaged.
+        If a run or a measurement of this scale is missing or damaged.
     SettingsError
         If a file of claims has a mistake that can be found without the papers; see `files.check` for the others.
     """
@@ -78,30 +78,31 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
 
 
 def _missing(needs: Needs, number: Measurement, source: Source) -> Iterator[Missing]:
-    """Yield what the results that a number is measured on lack of what a claim needs."""
+    """Yield the requirements of a claim that the results behind a number do not meet."""
     if needs.real_data and source.stand_in:
         yield Missing(setting="data", value=source.stand_in)
     particles = getattr(source, "effective_particles", math.inf)
-    # The interval of a number that is a function of mean curves says how sure these are.
+    # The interval of a number that is a function of mean curves includes their errors.
     if number.of_means is None and particles < needs.effective_particles:
         yield Missing(setting="particles", value=particles, needed=needs.effective_particles)
     share = needs.share_of_iterations
-    for less in getattr(source, "differences", ()):
-        if less.setting == "iterations" and less.value < share * less.published:
-            yield Missing(setting="iterations", value=less.value, needed=share, difference=less)
+    for change in getattr(source, "differences", ()):
+        if change.setting == "iterations" and change.value < share * change.published:
+            yield Missing(setting="iterations", value=change.value, needed=share, difference=change)
     for name, value in source.budget.items():
         if name != "iterations" and value < getattr(needs, name):
             yield Missing(setting=name, value=value, needed=getattr(needs, name))
 
 
 def _differences(number: Measurement, used: Sequence[Source]) -> tuple[Difference, ...]:
-    """Return the differences of what a number is measured on, and all settings that it depends on.
+    """Return the differences of settings of all sources, and those of budgets and data of the sources of the number.
 
-    A source of a plug-in need not have any.
+    Sources of plug-ins may lack the attribute.
     """
-    every = [one for part in (number, *number.sources, *used) for one in getattr(part, "differences", ())]
-    own = [one for source in number.sources for one in getattr(source, "differences", ())]
-    return _unique([one for one in every if one.kind == "setting"] + [one for one in own if one.kind != "setting"])
+    changes = [change for item in (number, *number.sources, *used) for change in getattr(item, "differences", ())]
+    measured = [change for source in number.sources for change in getattr(source, "differences", ())]
+    settings = [change for change in changes if change.kind == "setting"]
+    return _unique(settings + [change for change in measured if change.kind != "setting"])
 
 
 def _unique(values: list) -> tuple:
@@ -111,7 +112,7 @@ def _unique(values: list) -> tuple:
 def _place(
     claim: Claim, evidence: Evidence, number: Measurement | None, bounds: tuple[float | None, float | None]
 ) -> Mapping[str, object]:
-    """Return the figure or table that a claim is about, and the regions of the figure in which it is measured."""
+    """Return the figure or table of a claim, and the regions of its evidence in the figure."""
     places = [place for source in evidence.used if (place := getattr(source, "place", None))]
     if not places:
         names = [name for value in claim.arguments.values() for name in (value if isinstance(value, list) else [value])]
@@ -123,16 +124,16 @@ def _place(
             drawn.setdefault((place.panel, place.metric), []).append(place)
     exact = number is not None and all(place.is_exact for place in places)
     regions = []
-    for (panel, metric), of_panel in drawn.items():
+    for (panel, metric), group in drawn.items():
         accepted, window = {}, None
         if exact and number.window:
             window = tuple(end / first.unit for end in number.window)
         if exact and number.level and number.level.slope and panel == first.panel:
             level, unit = number.level, first.unit if number.level.along == "x" else 1.0
             ends = [(level.origin + level.slope * bound) / unit for bound in level.range or bounds]
-            # Numbers that fall where the curve rises, such as a decline, have their ends the other way round.
+            # Numbers that fall where the curve rises, such as a decline, have their ends in reverse order.
             above, below = (float(f"{end:.5g}") if math.isfinite(end) else None for end in sorted(ends))
             accepted = {"above": above, "below": below, "along": level.along}
-        curves = tuple(dict.fromkeys(place.curve for place in of_panel))
+        curves = tuple(dict.fromkeys(place.curve for place in group))
         regions.append(Region(panel=panel, curves=curves, metric=metric, window=window, **accepted))
     return {"shown": first.figure, "regions": tuple(regions)}

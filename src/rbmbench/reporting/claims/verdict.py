@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict on a claim as a record, the rule that decides it, and its views: a note in words, and a row of a table.
+"""The verdict on a claim as a record, its rule, and its views: a note in words, and a row of a table.
 
-One rule holds for all claims. A claim gives a range (``above``, ``below``) for a measured number. It is reproduced when
+One rule applies to all claims. A claim has a range (``above``, ``below``) for a measured number. It is reproduced when
 the whole interval of the number lies inside the range, and not reproduced when the whole interval lies outside. In all
-other cases, and when the scale lacks what the claim needs, it is inconclusive at this scale.
+other cases, and when the scale does not meet the requirements of the claim, it is inconclusive at this scale.
 """
 
 import math
@@ -32,7 +32,7 @@ CHECK_OF_INSTALLATION = "smoke"
 
 
 class Region(Settings):
-    """Where a claim is measured in one panel of its figure, in the units of the panel's axes."""
+    """Region of the evidence of a claim in a panel of its figure, in the units of the axes."""
 
     panel: str
     curves: tuple[str, ...] = Field(description="keys of its curves")
@@ -44,10 +44,10 @@ class Region(Settings):
 
 
 class Missing(Settings):
-    """What results lack of what a claim needs."""
+    """A requirement of a claim that the results do not meet."""
 
     setting: str = Field(description="data, particles, iterations, or another name of a budget")
-    value: float | str = Field(description="what the results have; of data what they stand in for")
+    value: float | str = Field(description="value of the results; of data the name of the data they stand in for")
     needed: float = Field(default=0, description="smallest value; of iterations the share of the published ones")
     difference: Difference | None = Field(default=None, description="from the published iterations")
 
@@ -72,7 +72,7 @@ class Measured(Settings):
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    what: str = Field(default="", description="what was measured, or why nothing was")
+    what: str = Field(default="", description="the number in words, or the reason why there is none")
     measured: float | None = Field(default=None, description="null: not run, or no number")
     low: float | None = None
     high: float | None = None
@@ -95,21 +95,21 @@ class Verdict(Measured):
     )
     missing: tuple[Missing, ...] = ()
     differences: tuple[Difference, ...] = Field(default=(), description="of the results from the published settings")
-    remarks: tuple[str, ...] = Field(default=(), description="trials that are left out, and other remarks")
-    regions: tuple[Region, ...] = Field(default=(), description="where it is measured in that figure")
+    remarks: tuple[str, ...] = Field(default=(), description="omitted trials, and other remarks")
+    regions: tuple[Region, ...] = Field(default=(), description="regions of its evidence in that figure")
 
     @property
     def judged(self) -> bool:
-        """Whether the results have what the claim needs."""
+        """Whether the results meet the requirements of the claim."""
         return self.reason not in (NOT_RUN, LACKS) and self.measured is not None
 
     @property
     def lacks(self) -> list[str]:
-        """What is missing, in words, each phrase once."""
+        """The requirements that are not met, in words, each phrase once."""
         return list(dict.fromkeys(missing.words() for missing in self.missing))
 
     def decided(self) -> Self:
-        """Return the record with the verdict that its interval, its range and what is missing give."""
+        """Return the record with the verdict by its interval, its range and the missing requirements."""
         if self.reason == NOT_RUN:
             return self
         changed = any(difference.kind == "setting" for difference in self.differences)
@@ -124,7 +124,7 @@ class Verdict(Measured):
         return self.model_copy(update=update)
 
     def of(self, claim: Claim) -> Self:
-        """Return the record with the words and the range of a claim that was changed since; the number stays."""
+        """Return the record with the words and the range of a changed claim; the number remains."""
         published = self.published if claim.published is None else claim.published
         update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
         before = self.above, self.below
@@ -135,18 +135,18 @@ class Verdict(Measured):
 
     @property
     def note(self) -> str:
-        """What was measured, the accepted range, and why it is inconclusive, in words."""
+        """The number, the accepted range, and the reasons of an inconclusive verdict, in words."""
         if self.reason == NOT_RUN:
             return self.what
         ends = [f"above {self.above:.3g}"] * math.isfinite(self.above)
         ends += [f"below {self.below:.3g}"] * math.isfinite(self.below)
-        parts = [self.what, f"should be {' and '.join(ends)}", *self.lacks]
-        if changed := _plain(phrases(one for one in self.differences if one.kind == "setting"), ", "):
-            parts.append(f"variant: {changed}")
-        parts += {NO_INTERVAL: ["no interval"], BOUNDARY: ["the interval holds the boundary"]}.get(self.reason, [])
+        words = [self.what, f"should be {' and '.join(ends)}", *self.lacks]
+        if variant := _plain(phrases(item for item in self.differences if item.kind == "setting"), ", "):
+            words.append(f"variant: {variant}")
+        words += {NO_INTERVAL: ["no interval"], BOUNDARY: ["the interval holds the boundary"]}.get(self.reason, [])
         named = [missing.difference for missing in self.missing]
-        parts.append(_plain(reductions((one for one in self.differences if one not in named), titled=False)))
-        return "; ".join(filter(None, [*parts, *self.remarks]))
+        words.append(_plain(reductions((item for item in self.differences if item not in named), titled=False)))
+        return "; ".join(filter(None, [*words, *self.remarks]))
 
     def row(self) -> dict[str, object]:
         """Return the columns of claims.csv."""
@@ -166,7 +166,7 @@ Answer = Literal["yes", "partly", "no", "undecided", "not run"]
 
 
 class Answered(Settings):
-    """A finding, its answer, and how many of the claims that decide it hold."""
+    """A finding, its answer, and the numbers of its deciding claims."""
 
     paper: str
     name: str
@@ -183,7 +183,7 @@ class Answered(Settings):
 
 
 class Verdicts(Settings):
-    """The file of all verdicts of a scale, and of the answers that follow from them."""
+    """The file of all verdicts of a scale, and of the answers to findings."""
 
     version: Literal[1] = 1
     verdicts: tuple[Verdict, ...]
@@ -197,7 +197,7 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
 
 
 def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
-    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, which has answers, too."""
+    """Write verdicts to ``claims.csv``, and the records, with answers, to ``claims.json`` beside it."""
     file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
     values = file.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     write_json(Path(path).with_suffix(".json"), values | {"version": 1})
@@ -212,11 +212,11 @@ def read_verdicts(path: str | PathLike) -> tuple[Verdict, ...]:
 def verdict(low: float | None, high: float | None, above: float, below: float) -> str:
     """Return the verdict for the interval of a number and the open range in which the claim holds.
 
-    An interval that holds an end of the range, or that is not known (None), is inconclusive.
+    An interval that contains an end of the range, or is None, is inconclusive.
     """
     if low is None or high is None:
         return INCONCLUSIVE
-    # An infinite end is none: a number may be infinite and still lie inside.
+    # An infinite end does not bound: an infinite number may lie inside.
     if (above < low or above == -math.inf) and (high < below or below == math.inf):
         return REPRODUCED
     return NOT_REPRODUCED if high < above or low > below else INCONCLUSIVE
@@ -229,8 +229,8 @@ def power(
 ) -> str:
     """Return, in words, with which values a claim would not be reproduced: "below 0.031", "above 0.95", or both.
 
-    The interval is taken to keep its width there, or its ratio to the distance from an end of the possible numbers,
-    whichever is narrower. "none" means that there is no such value, nothing that the interval is not known.
+    The interval is assumed to keep its width, or its ratio to the distance from an end of the possible numbers,
+    whichever is narrower. "none" means that there is no such value, "" that there is no interval.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def power(
     bounds : tuple of float
         The range in which the claim holds.
     possible : tuple of float
-        The smallest and the largest number that there can be.
+        The smallest and the largest possible number.
     """
     value, low, high = interval
     if not low == value == high and not all(end is not None and math.isfinite(end) for end in interval):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An engine of papermill that runs the cells of a notebook in this process.
 
-A kernel is a second process that imports everything anew, which takes longer than most figures take to draw; nor does a
-notebook of a workflow need one, for each is run by a process of its own.
+A kernel is a second process, whose imports take longer than drawing most figures. Notebooks of a workflow need none,
+since each is run by a separate process.
 """
 
 import io
@@ -23,7 +23,7 @@ CONFIG = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"col
 
 
 class OwnProcess(Engine):
-    """Runs a notebook in this process; a cell that raises ends it, with the error as its last output."""
+    """Runs a notebook in this process; an exception in a cell stops it, and is the last output."""
 
     @classmethod
     def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: object) -> None:
@@ -59,7 +59,7 @@ class _Hook(DisplayHook):
 
 
 class _Publisher(DisplayPublisher):
-    """Adds all that a cell shows to the outputs of the cell."""
+    """Adds all displayed objects of a cell to the outputs of the cell."""
 
     def publish(self, data: dict, metadata: dict | None = None, **_: object) -> None:
         """Add an output; see `IPython.core.displaypub`."""
@@ -77,7 +77,7 @@ class _Stream(io.TextIOBase):
         self._name, self._outputs = name, outputs
 
     def write(self, text: str) -> int:
-        """Add text to the last output, where that is text of this stream; or else as an output."""
+        """Append text to the last output if it is of this stream, or else add an output."""
         last = self._outputs[-1] if self._outputs else {}
         if last.get("name") == self._name:
             last.text += text
@@ -87,13 +87,13 @@ class _Stream(io.TextIOBase):
 
 
 class _Shell(InteractiveShell):
-    """An IPython shell that adds all that a cell prints, shows and raises to the outputs of the cell."""
+    """An IPython shell that adds text, displayed objects and errors of a cell to the outputs of the cell."""
 
     displayhook_class, display_pub_class = _Hook, _Publisher
     outputs: list
 
     def run(self, cell: Any) -> bool:
-        """Run a cell and return whether it raised nothing; an interrupt is passed on."""
+        """Run a cell and return whether it succeeded; an interrupt is raised again."""
         self.outputs, cell.execution_count = cell.outputs, self.execution_count
         sys.stdout, sys.stderr = _Stream("stdout", self.outputs), _Stream("stderr", self.outputs)
         result = self.run_cell(cell.source, store_history=True)

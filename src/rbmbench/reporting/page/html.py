@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report: one HTML page that holds verdicts, figures, tables and provenance, and needs nothing from elsewhere."""
+"""The report: one self-contained HTML page of verdicts, figures, tables and provenance."""
 
 import base64
 import gzip
@@ -36,11 +36,11 @@ CONFIG = Path("config/config.yaml")
 VERDICTS = {REPRODUCED: ("yes", "✓"), NOT_REPRODUCED: ("no", "✗"), INCONCLUSIVE: ("open", "?")}
 SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "snapshots.js", "page.js")
 STEPS = "steps.csv"
-"""The file of measured speed by which its folder is known."""
+"""File that marks a folder of measured speed."""
 MARGIN = 0.08
 """Share of the strip of a claim on either side of the outermost number."""
 MOST_LINEAR = 50
-"""Positive numbers whose largest is more than so many times the smallest lie on a logarithmic strip."""
+"""Ratio of the largest to the smallest positive number above which a strip is logarithmic."""
 
 
 def write_report(
@@ -51,11 +51,11 @@ def write_report(
     specs: Sequence[str | PathLike] = (),
     values: Mapping[str, object] | None = None,
 ) -> None:
-    """Write the page that shows all results of some folders.
+    """Write the page of all results of some folders.
 
-    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are any,
-    which are relative. `ResultsError` if a file that the page shows is missing or damaged, or the page cannot be
-    written, `SettingsError` if a spec or the configuration is damaged.
+    The page is one file that can be sent on its own. Its only links are relative ones to notebooks, if there are any.
+    `ResultsError` if a file that the page shows is missing or damaged, or the page cannot be written, `SettingsError`
+    if a spec or the configuration is damaged.
 
     Parameters
     ----------
@@ -70,15 +70,15 @@ def write_report(
     specs : sequence of path
         Specs of the figures and tables to show, for a single folder; by default all.
     values : mapping, optional
-        The merged configuration, where it is known already, as `rbmbench.config.loading.load` takes it.
+        The merged configuration, if already read; see `rbmbench.config.loading.load`.
     """
     page, config = Path(page), Path(config)
     results, papers = [], {}
     for folder in map(Path, folders):
         if (folder / STEPS).is_file():
             continue
-        beside = config.with_name(f"{folder.resolve().name}.yaml")
-        overlays = list(configfiles) or [str(beside)] * beside.is_file()
+        overlay = config.with_name(f"{folder.resolve().name}.yaml")
+        overlays = list(configfiles) or [str(overlay)] * overlay.is_file()
         published = load([config, *map(Path, overlays)], values).published if config.is_file() else {}
         for key, paper in published.items():
             items = {f"{key}_{name}": item for name, item in (paper.figures | paper.tables).items()}
@@ -89,10 +89,10 @@ def write_report(
         chosen = {Path(file).stem for file in specs}
         is_part = bool(chosen) and any(paper.shown.keys() - chosen for paper in papers.values())
         results.append(Folder(folder, page, overlays, [Path(file) for file in specs], files, is_part).read())
-    here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
+    keys = {item.paper for folder in results for item in (*folder.claims, *folder.shown)}
     report = Report(
         title="rbmbench: results" if results else "rbmbench: speed",
-        papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(here - set(papers))] if key in here),
+        papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(keys - set(papers))] if key in keys),
         results=tuple(results),
         looks=_looks(results),
         theme=chart_theme(),
@@ -102,7 +102,7 @@ def write_report(
 
 
 def rendered(report: Report) -> str:
-    """Return the page. All text is escaped, and the scripts are named by their hashes: no other one runs."""
+    """Return the page. All text is escaped; a policy with the hashes of the scripts forbids all others."""
     scripts = [_asset(name) for name in SCRIPTS]
     return template("page.html.j2").render(
         report=report,
@@ -129,99 +129,101 @@ def _asset(name: str) -> str:
 
 def chart_theme() -> Theme:
     """Return the look of all charts on the page, that of the pictures."""
-    look, keys = style.LOOK, {"tick": "xtick.labelsize", "label": "axes.labelsize", "title": "axes.titlesize"}
-    fonts = {name: f'{style.PIXELS * look[key]:g}px "{look["font.family"]}", system-ui' for name, key in keys.items()}
-    return Theme(fonts=fonts, looks={name: _look(one, style.PIXELS) for name, one in style.LOOKS.items()}, start=START)
+    default, keys = style.LOOK, {"tick": "xtick.labelsize", "label": "axes.labelsize", "title": "axes.titlesize"}
+    family = f'"{default["font.family"]}", system-ui'
+    fonts = {name: f"{style.PIXELS * default[key]:g}px {family}" for name, key in keys.items()}
+    looks = {name: _look(look, style.PIXELS) for name, look in style.LOOKS.items()}
+    return Theme(fonts=fonts, looks=looks, start=START)
 
 
 def _look(look: style.Look, pixels: float) -> Look:
-    """Return the look of a line or a mark of matplotlib on the page, where a point has so many pixels."""
+    """Return the look of a line or a mark of matplotlib on the page, with ``pixels`` per point."""
     pattern, size = look.get("linestyle"), pixels * look.get("markersize", 0)
     width = pixels * look["markeredgewidth" if size else "linewidth"]
-    dash = [width * part for part in pattern[1]] if isinstance(pattern, tuple) else ()
+    dash = [width * length for length in pattern[1]] if isinstance(pattern, tuple) else ()
     colour = to_hex(look.get("color", style.BLACK)).upper()
     return Look(colour=colour, dash=dash, width=width, alpha=look.get("alpha", 1.0), size=size)
 
 
 def _looks(results: Iterable[Results]) -> dict[str, Look]:
-    """Return how each algorithm is drawn, the same in all figures of all folders: as the first that chooses a look."""
-    figures = [shown for of_folder in results for shown in of_folder.shown]
-    keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
-    keys |= {image.key for shown in figures for image in shown.images}
-    own = {entry.key: entry for shown in reversed(figures) for entry in reversed(shown.own_looks)}
-    entries = {key: own.get(key, Entry(label=key)) for key in sorted(keys)}
+    """Return the look of each algorithm in all figures of all folders: that of the first figure that defines one."""
+    figures = [figure for folder in results for figure in folder.shown]
+    keys = {series.key for figure in figures for panel in figure.panels for series in panel.series}
+    keys |= {image.key for figure in figures for image in figure.images}
+    defined = {entry.key: entry for figure in reversed(figures) for entry in reversed(figure.own_looks)}
+    entries = {key: defined.get(key, Entry(label=key)) for key in sorted(keys)}
     return {key: _look(style.look_of(key, entry.color, entry.dash), 1) for key, entry in entries.items()}
 
 
 def _speed(folder: Path) -> Speed:
     table, meta = speed.read_steps(folder / STEPS), read_json(folder / "steps.meta.json")
-    shown = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
+    table = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
     try:
-        numbers = [name for name in shown if name in ("milliseconds", "reference milliseconds", "ratio")]
-        cells = shown.astype(str).assign(**{name: shown[name].astype(float).map(significant) for name in numbers})
+        numbers = [name for name in table if name in ("milliseconds", "reference milliseconds", "ratio")]
+        cells = table.astype(str).assign(**{name: table[name].astype(float).map(significant) for name in numbers})
         caption = speed.caption(meta)
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{folder}: does not say what was measured ({error})") from None
-    part = part_of("Milliseconds per update", cells, len(cells.columns) - len(numbers))
-    return Speed(caption=caption, part=part, picture=picture(folder / "steps.png"))
+    content = part_of("Milliseconds per update", cells, len(cells.columns) - len(numbers))
+    return Speed(caption=caption, part=content, picture=picture(folder / "steps.png"))
 
 
 def _answered(report: Report) -> tuple[Results, list[tuple[Paper, Shown | None, list]]] | None:
-    """Return the first folder that answers findings.
+    """Return the first folder with answers to findings, None without one.
 
-    Beside it are, for each paper, the figure of its first finding that has a picture, and each finding with its claims.
+    With it, for each paper: the figure of the first finding with a picture, and each finding with its claims.
     """
     for results in report.results:
-        shown = {item.key: item for item in results.shown if item.picture}
+        figures = {item.key: item for item in results.shown if item.picture}
         claims = {claim.claim: claim for claim in results.claims}
         papers = []
         for paper in report.papers:
-            own = [finding for finding in results.findings if finding.paper == paper.key]
-            item = next((shown[finding.figure] for finding in own if finding.figure in shown), None)
-            evidence = [(finding, [claims[name] for name in finding.claims if name in claims]) for finding in own]
-            papers += [(paper, item, evidence)] if own else []
+            findings = [finding for finding in results.findings if finding.paper == paper.key]
+            item = next((figures[finding.figure] for finding in findings if finding.figure in figures), None)
+            evidence = [(finding, [claims[name] for name in finding.claims if name in claims]) for finding in findings]
+            papers += [(paper, item, evidence)] if findings else []
         if papers:
             return results, papers
     return None
 
 
-def _ratios(part: TablePart, line: Sequence[str]) -> list[float | None]:
-    """Return for each cell of a line what it is over the printed number, None where there is none."""
+def _ratios(table: TablePart, line: Sequence[str]) -> list[float | None]:
+    """Return the ratio of each cell of a line to the printed number, None without one."""
     ratios: list[float | None] = [None] * len(line)
-    for own, printed in part.published.items():
+    for measured, printed in table.published.items():
         with suppress(ValueError, ZeroDivisionError):
-            ratios[own] = float(line[own]) / float(line[printed])
+            ratios[measured] = float(line[measured]) / float(line[printed])
     return ratios
 
 
 def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:
-    """Return the coverage of each paper: key, name, and what each folder shows of it, None for nothing."""
-    here = [{shown.key: shown for shown in results.shown} for results in report.results]
+    """Return the coverage of each paper: key, name, and the figure or table in each folder, None if missing."""
+    folders = [{item.key: item for item in results.shown} for results in report.results]
     grids = {}
     for paper in report.papers:
-        shown = [item for of_folder in here for item in of_folder.values() if item.paper == paper.key]
-        names = {item.key: item.heading for item in shown} | paper.shown
+        items = [item for folder in folders for item in folder.values() if item.paper == paper.key]
+        names = {item.key: item.heading for item in items} | paper.shown
         keys = sorted(names, key=order)
-        grids[paper.key] = [(key, names[key], [of_folder.get(key) for of_folder in here]) for key in keys]
+        grids[paper.key] = [(key, names[key], [folder.get(key) for folder in folders]) for key in keys]
     return grids
 
 
 def _compared(report: Report) -> list[tuple[Claim, list[Claim | None]]]:
-    """Return the claims on which folders differ, with what each says of it, None where it has no verdict."""
-    claims = [{claim.claim: claim for claim in results.claims} for results in report.results]
+    """Return the claims on which folders differ, with the claim in each folder, None without a verdict."""
+    folders = [{claim.claim: claim for claim in results.claims} for results in report.results]
     differing = []
-    for key in dict.fromkeys(key for of_folder in claims for key in of_folder):
-        lines = [of_folder.get(key) for of_folder in claims]
+    for key in dict.fromkeys(key for folder in folders for key in folder):
+        lines = [folder.get(key) for folder in folders]
         if len({line.verdict for line in lines if line}) > 1:
             differing.append((next(line for line in lines if line), lines))
     return differing
 
 
 def strip(claim: Claim) -> dict[str, Any] | None:
-    """Return where the numbers of a claim lie on the strip that shows them, in percent of its width.
+    """Return the positions of the numbers of a claim on its strip, in percent of the width.
 
-    Keys are range (accepted), interval, measured, printed, and log (whether the strip is logarithmic); None stands for
-    what there is not. None without a measured number or a range.
+    Keys are range (accepted), interval, measured, printed, and log (whether the strip is logarithmic); missing ones
+    are None. None without a measured number or a range.
     """
     if claim.measured is None or claim.above is claim.below is None:
         return None
@@ -253,7 +255,7 @@ def claims_table(verdicts: Iterable[Verdict]) -> str:
 
 @cache
 def template(name: str):
-    """Return one of the package's templates; every value it shows is escaped."""
+    """Return a template of the package, with escaping of all values."""
     loader = PackageLoader("rbmbench.reporting.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.get_template(name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page shows, as checked plain data: one model for a folder of results and for kept ones.
+"""Contents of the page as checked plain data: one model for folders of results and for kept results.
 
-The page holds it as one block of JSON, without what is written out in its HTML. Programs may read the block: `VERSION`
+The page contains it as one block of JSON, without fields that are in its HTML. Programs may read the block: `VERSION`
 changes whenever a key is renamed, removed or gets another meaning.
 """
 
@@ -18,7 +18,7 @@ VERSION = 3
 
 
 class Look(Settings):
-    """How lines, or the edges of marks, are drawn on the whole page, such as the curves of an algorithm; in pixels."""
+    """Look of lines or of edges of marks, such as the curves of an algorithm, on the whole page; in pixels."""
 
     colour: str = Field(pattern=r"^#[0-9A-Fa-f]{6}$")
     dash: tuple[FiniteFloat, ...] = ()
@@ -30,8 +30,8 @@ class Look(Settings):
 class Theme(Settings):
     """The look of all charts, from `rbmbench.reporting.style`."""
 
-    fonts: dict[str, str] = Field(description="of ticks, labels and titles, as CSS has them")
-    looks: dict[str, Look] = Field(description="of what is no algorithm's")
+    fonts: dict[str, str] = Field(description="of ticks, labels and titles, in CSS")
+    looks: dict[str, Look] = Field(description="of marks and lines other than curves of algorithms")
     start: FiniteFloat = Field(description="share of the iterations that the range of log-likelihoods need not show")
 
 
@@ -57,7 +57,7 @@ class Panel(Settings):
 
 
 class Mark(Region):
-    """Where a claim is measured in one panel of its figure, in the units of the panel's axes."""
+    """Region of the evidence of a claim in a panel of its figure, in the units of the axes."""
 
     curves: tuple[int, ...] = Field(description="places of its curves in the panel's series")
     metric: str = Field(default="", exclude=True)
@@ -69,12 +69,12 @@ class Claim(Measured):
     published: str
     verdict: str
     note: str
-    judged: bool = Field(default=True, description="whether the scale has what the claim needs")
-    marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
+    judged: bool = Field(default=True, description="whether the scale meets the requirements of the claim")
+    marks: tuple[Mark, ...] = Field(default=(), description="regions of its evidence in the panels of that figure")
 
 
 class Picture(Settings):
-    """A picture: an address that holds it, and its size in pixels."""
+    """A picture: its data URL and its size in pixels."""
 
     address: str = Field(pattern="^data:")
     width: int
@@ -93,14 +93,14 @@ class Shown(Settings):
     caption: str = ""
     command: str
     notebook: str = Field(default="", description="address of its notebook relative to the page")
-    results: int = Field(default=0, description="how many results it rests on")
-    other_code: int = Field(default=0, description="how many of them other code has made")
+    results: int = Field(default=0, description="number of its results")
+    other_code: int = Field(default=0, description="number of those made by other code")
     panels: tuple[Panel, ...] = ()
     shade: FiniteFloat | None = Field(default=None, description="opacity of bands; null: that of all figures")
-    machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
+    machines: int = Field(default=0, description="number of machines that trained the runs of its curves")
     images: tuple[Image, ...] = ()
     own_looks: tuple[Entry, ...] = Field(default=(), exclude=True)
-    """Entries of legends with a colour or a dash pattern of their own."""
+    """Entries of legends that define a colour or a dash pattern."""
     picture: Picture | None = Field(default=None, exclude=True)
     parts: tuple[TablePart, ...] = Field(default=(), exclude=True)
     notes: Words = Field(default=(), exclude=True)
@@ -118,7 +118,7 @@ class Data(Settings):
 
 
 class Code(Settings):
-    """Files of results by the code that made them, and the command that makes those of other code again."""
+    """Files of results by the code that made them, and the command that computes those of other code again."""
 
     results: int = 0
     unrecorded: int = 0
@@ -130,21 +130,21 @@ class Results(Settings):
     """One folder of results."""
 
     name: str
-    judges: bool = Field(description="false for a check of the installation, whose verdicts and times mean nothing")
-    findings: tuple[Answered, ...] = Field(default=(), description="what the papers say, with the answers")
+    judges: bool = Field(description="false for a check of the installation, whose verdicts and times are meaningless")
+    findings: tuple[Answered, ...] = Field(default=(), description="findings of the papers, with the answers")
     claims: tuple[Claim, ...]
     shown: tuple[Shown, ...]
     data: tuple[Data, ...] = Field(default=(), exclude=True)
     machines: Words = ()
     versions: Words = ()
-    dates: tuple[str, str] | None = Field(default=None, description="when the first run ended, and the last")
+    dates: tuple[str, str] | None = Field(default=None, description="end of the first run, and of the last")
     hours: FiniteFloat = 0.0
     runs: tuple[dict[str, str], ...] = Field(default=(), exclude=True)
     code: Code = Field(default=Code(), exclude=True)
 
 
 class Paper(Settings):
-    """A paper, and the figures and tables that the configuration has of it."""
+    """A paper, and its figures and tables in the configuration."""
 
     key: str
     title: str = ""

@@ -20,7 +20,7 @@ TEXT_ELEMENTS = "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i li ol p pr
 TABLE_ELEMENTS = "caption col colgroup table tbody td tfoot th thead tr"
 SHOWN_ATTRIBUTES = {"*": {"class", "id", "style", "scope", "colspan", "rowspan", "aria-hidden"}, "a": {"href"}}
 SHOWN_STYLES = {"background-color", "color", "font-style", "font-weight", "text-align", "white-space"}
-"""What a page keeps of the HTML in a notebook's outputs."""
+"""Elements, attributes and styles that a page keeps of the HTML in a notebook's outputs."""
 
 
 def run_notebook(
@@ -32,8 +32,8 @@ def run_notebook(
 ) -> None:
     """Run a template and write the executed notebook and the page made of it.
 
-    While it runs, the notebook is written to ``log``. When a cell fails it stays there to be read; when all is well it
-    is moved to ``executed``, so that there is never an executed notebook that failed.
+    While it runs, the notebook is written to ``log``. If a cell fails it remains there; otherwise it is moved to
+    ``executed``, so that executed notebooks have no errors.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def run_notebook(
     parameters : mapping
         Replaces the values of that cell; plain data.
     executed, html : path
-        What is written. A lock on ``executed`` is held meanwhile, see `rbmbench.io.locks.locked`, also for the errors.
+        The files to write. ``executed`` is locked meanwhile; for errors see `rbmbench.io.locks.locked`.
     log : path, optional
         By default ``executed`` with the ending ``.log.ipynb``. The `ResultsError` of a cell that fails names it.
     """
@@ -105,10 +105,10 @@ def _execute(template: Path, content: Any, parameters: Mapping[str, object], log
 
 
 def _page(notebook: Path) -> str:
-    """Return an executed notebook as one HTML page that needs nothing from elsewhere and runs no script of its outputs.
+    """Return an executed notebook as one self-contained HTML page, without the scripts of its outputs.
 
-    Titles, labels and names of data are part of Markdown and HTML: elements and addresses that only show are kept, the
-    tags of all others are dropped.
+    Titles, labels and names of data are part of Markdown and HTML: harmless elements and addresses are kept, the tags
+    of all others are dropped.
     """
     with warnings.catch_warnings(action="ignore"):
         from nbconvert import HTMLExporter

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The panels of a chart as the page draws them: over common x, and thinned.
+"""Panels of a chart for the page: with common x, and thinned.
 
-Points are left out, never averaged: each that is left is a point of the chart, to five digits.
+Points are omitted, never averaged: each remaining one is a point of the chart, to five digits.
 """
 
 import numpy as np
@@ -13,30 +13,29 @@ from rbmbench.reporting.page.model import Panel
 
 MOST_POINTS = 100
 MOST_POINTS_OF_A_CURVE = 28
-"""Of a curve that does not share its x with the others of its panel."""
+"""Most points of a curve whose x differ from those of other curves of its panel."""
 MOST_POINTS_OF_A_TRIAL = 20
 DIGITS, DIGITS_OF_A_TRIAL = 5, 4
 
 
 def panel_of(chart: ChartPanel) -> Panel:
-    """Return a panel of a chart as the page draws it."""
+    """Return a panel of a chart for the page."""
     outlines = [(bars, (*bars.heights, bars.heights[-1])) for bars in chart.bars]  # a value holds up to the next x
     curves = chart.series or tuple(
         Series(key=bars.key, label=bars.key, x=bars.edges_on(chart.x), mean=heights) for bars, heights in outlines
     )
-    own = {curve.x for curve in curves}
-    each = MOST_POINTS if len(own) == 1 else MOST_POINTS_OF_A_CURVE
-    if len(own) > 1 and len(every := np.unique(np.concatenate([*own]))) <= MOST_POINTS:
-        x = every
-    else:
-        x = np.unique(np.concatenate([_chosen(np.array(of_curve), chart.x, each) for of_curve in own]))
+    grids = {curve.x for curve in curves}
+    most = MOST_POINTS if len(grids) == 1 else MOST_POINTS_OF_A_CURVE
+    x = np.unique(np.concatenate([*grids]))
+    if len(grids) == 1 or len(x) > MOST_POINTS:
+        x = np.unique(np.concatenate([_chosen(np.array(grid), chart.x, most) for grid in grids]))
     places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
     series = tuple(_series(curve, x, places) for curve in curves)
     return Panel(
         name=chart.name,
         title=chart.title,
         x_title=chart.x.title,
-        y_title=titles(metrics_of(chart)[:1]).get("title", chart.y.title),  # further ones are named beside it
+        y_title=titles(metrics_of(chart)[:1]).get("title", chart.y.title),  # further metrics are named beside it
         log_x=chart.x.log,
         log_y=chart.y.log,
         range=chart.y.range,
@@ -45,7 +44,7 @@ def panel_of(chart: ChartPanel) -> Panel:
         rows=chart.rows,
         epoch=chart.epoch,
         x=tuple(int(at) if at == int(at) else at for at in numbers(x, DIGITS if chart.epoch else 12)),
-        places=places if any(one.singles for one in series) else (),
+        places=places if any(curve.singles for curve in series) else (),
         series=series,
         printed=chart.printed,
         lines=chart.lines,
@@ -55,14 +54,14 @@ def panel_of(chart: ChartPanel) -> Panel:
 def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     """Return a curve at some x, and its trials at some of them."""
     at = {value: place for place, value in enumerate(curve.x)}
-    own = [at.get(value) for value in x]
+    indices = [at.get(value) for value in x]
     names = ("mean", "low", "high", "estimate_low", "estimate_high")
-    values = {name: _at(getattr(curve, name), own) for name in names if getattr(curve, name)}
+    values = {name: _at(getattr(curve, name), indices) for name in names if getattr(curve, name)}
     if values.get("low") == values["mean"] == values.get("high"):  # a single trial
         del values["low"], values["high"]
-    singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
-    named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
-    return CurveValues(**named, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
+    singles = tuple(_at(trial, [indices[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
+    fields = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
+    return CurveValues(**fields, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
 
 
 def _at(values: Numbers, places: list[int | None], digits: int = DIGITS) -> Numbers:
@@ -71,7 +70,7 @@ def _at(values: Numbers, places: list[int | None], digits: int = DIGITS) -> Numb
 
 
 def _chosen(x: np.ndarray, axis: Axis, most: int) -> np.ndarray:
-    """Return the x (ascending, at most ``most``) that are shown, evenly spread on their axis."""
+    """Return at most ``most`` of the x, ascending, evenly spread on their axis."""
     if len(x) <= most:
         return x
     if not axis.log:

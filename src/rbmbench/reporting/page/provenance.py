@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where results come from: data sets, machines, versions, times, and which results other code has made."""
+"""Provenance of results: data sets, machines, versions, times, and results made by other code."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,38 +21,38 @@ PRESENT, OTHER, UNRECORDED = "present", "other", "not recorded"
 def origins(folder: str, layout: Layout) -> Iterator[tuple[str, str]]:
     """Yield the ``meta.json`` of the result in a folder, and that of the training run that it measures.
 
-    Beside each is whether its code was the present one: `PRESENT`, `OTHER`, `UNRECORDED`.
+    Each has the state of its code: `PRESENT`, `OTHER`, `UNRECORDED`.
     """
     meta, file = read_meta(folder), f"{folder}/{META}"
     run = layout.job(RUNS, str(meta.get("run")), META)
-    if "evaluation" in meta:  # the rest is the meta of the run
+    if "evaluation" in meta:  # the other keys are the meta of the run
         yield file, _code(meta["evaluation"], meta)
         yield run, _code(meta, meta)
     else:
         yield file, _code(meta, meta)
         if run != file and Path(run).is_file():
-            yield run, _code(of_run := read_meta(Path(run).parent), of_run)
+            yield run, _code(trained := read_meta(Path(run).parent), trained)
 
 
-def _code(made: Meta, meta: Meta) -> str:
-    """Return what is known of the code of a job, from its settings and the fingerprint that it recorded."""
-    recorded, now = made.get("code"), UNKNOWN
+def _code(job: Meta, meta: Meta) -> str:
+    """Return the state of the code of a job, from its settings and the recorded fingerprint."""
+    recorded, present = job.get("code"), UNKNOWN
     with suppress(ResultsError):
-        _, settings = kind_of_meta(made)
-        now = fingerprint(settings, (meta.get("data") or {}).get("visible"))
-    if not recorded or UNKNOWN in (recorded, now):
+        _, settings = kind_of_meta(job)
+        present = fingerprint(settings, (meta.get("data") or {}).get("visible"))
+    if not recorded or UNKNOWN in (recorded, present):
         return UNRECORDED
-    return PRESENT if recorded == now else OTHER
+    return PRESENT if recorded == present else OTHER
 
 
 def command(arguments: Sequence[str], configfiles: Sequence[str]) -> str:
-    """Return a command that makes results."""
+    """Return a command that computes results."""
     overlays = ["--configfile", *configfiles] if configfiles else []
     return shlex.join(["snakemake", "-c2", *arguments, *overlays])
 
 
 def summary(metas: Sequence[Meta]) -> dict[str, object]:
-    """Return what `model.Results` holds of the provenance of training runs, from their meta or their evaluations'."""
+    """Return the provenance fields of `model.Results` from the meta of training runs or of their evaluations."""
     metas = list({str(meta.get("run")): meta for meta in metas}.values())
     ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
     return {
@@ -70,7 +70,7 @@ def _machine(meta: Meta) -> str:
     parts = [hardware.get("cpu"), hardware.get("gpu")]
     parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
     parts += [f"{hardware['memory_gb']:.3g} GB memory"] * ("memory_gb" in hardware)
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def _versions(metas: Iterable[Meta]) -> Iterator[str]:
@@ -82,12 +82,12 @@ def _versions(metas: Iterable[Meta]) -> Iterator[str]:
             package = f"{plugin.get('package')} {plugin.get('version', '')}"
             place = package if "package" in plugin else plugin.get("file", "")
             parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
-        known = commits.setdefault(tuple(parts), {})
-        known |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
-    for versions, known in commits.items():
-        named = [f"commit{'s' * (len(known) > 1)} {', '.join(known)}"] * bool(known)
-        if versions or known:
-            yield ", ".join([*versions, *named])
+        hashes = commits.setdefault(tuple(parts), {})
+        hashes |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
+    for versions, hashes in commits.items():
+        words = [*versions, *[f"commit{'s' * (len(hashes) > 1)} {', '.join(hashes)}"] * bool(hashes)]
+        if words:
+            yield ", ".join(words)
 
 
 def _data(data: Meta) -> Data:

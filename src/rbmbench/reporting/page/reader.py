@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read a folder of results, of the workflow or kept, as what the page shows.
+"""Read a folder of results, of the workflow or kept, as the contents of the page.
 
 A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and compressed
 numbers. Both have verdicts, charts and tables as JSON, and pictures.
@@ -57,20 +57,20 @@ class Folder:
     chosen: Sequence[Path] = ()
     """Specs of the figures and tables to show; by default all of the folder."""
     claim_files: Mapping[str, ClaimFile] = field(default_factory=dict)
-    """By paper, whose findings the verdicts answer, in the order in which papers are shown."""
+    """Claims and findings by paper, in the order of the papers on the page."""
     is_part: bool = False
-    """Whether figures or tables of the papers are left out, so that findings without a claim here are, too."""
+    """Whether figures or tables of the papers are omitted; findings without a claim on others are, too."""
 
     def __post_init__(self) -> None:
         self.layout, self.judges = Layout(str(self.root)), self.root.name != CHECK_OF_INSTALLATION
         self.kept = {} if self.chosen else {file.stem: file for file in sorted((self.root / "meta").glob("*.json"))}
-        # Kept specs are there to draw again; what they rest on is in the meta.
+        # Kept specs are for redrawing; the results behind them are in the meta.
         files = () if self.kept else self.chosen or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
 
     def read(self) -> Results:
-        """Return everything that the page shows of the folder."""
-        # A folder of the workflow with a figure or two need not have been judged.
+        """Return the contents of the page for this folder."""
+        # A folder of the workflow with few figures may have no verdicts yet.
         is_judged = Path(self.layout.verdicts).exists() or not self.specs
         verdicts = read_verdicts(self.layout.verdicts) if is_judged else ()
         for paper, file in self.claim_files.items():
@@ -81,34 +81,33 @@ class Folder:
                     raise ResultsError(f"{self.layout.verdicts}: {message}")
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
-        every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
-        made: dict[str, set[tuple[str, str]]] = {key: set() for key in keys}  # files and the state of their code
+        code: dict[str, set[tuple[str, str]]] = {key: set() for key in keys}  # files and the state of their code
         for key, spec in self.specs.items():
-            made[key] = {origin for folder in spec.folders() for origin in origins(folder, self.layout)}
-        trained = [meta for meta in every.values() if is_trained(meta)]
+            code[key] = {origin for folder in spec.folders() for origin in origins(folder, self.layout)}
+        by_folder = {name: meta for group in metas.values() for name, meta in group.items()}
         items = {key: read_shown(self.layout, key) for key in sorted(keys, key=order)}
-        # By paper, figure and table, without those on figures that were not asked for.
+        # By paper, figure and table, without those of figures that are not shown.
         places = {paper: place for place, paper in enumerate(self.claim_files)}
-        shown = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
-        shown.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
+        records = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
+        records.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
         return Results(
             name=self.root.name,
             judges=self.judges,
             findings=tuple(self._findings(verdicts, items)),
-            claims=tuple(self._claim(record, items.get(record.shown)) for record in shown),
-            shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
-            code=self._code(set().union(*made.values())),
-            **summary(trained),
+            claims=tuple(self._claim(record, items.get(record.shown)) for record in records),
+            shown=tuple(self._shown(item, len(metas[key]), code[key]) for key, item in items.items()),
+            code=self._code(set().union(*code.values())),
+            **summary([meta for meta in by_folder.values() if is_trained(meta)]),
         )
 
     def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
-        """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
+        """Yield the findings of papers with any answer; if figures are omitted, those with a claim on the others."""
         papers = {item.paper for item in items.values()} if self.judges else ()
-        here = {record.claim for record in verdicts if record.shown in items}
+        claims = {record.claim for record in verdicts if record.shown in items}
         for paper in (paper for paper in self.claim_files if paper in papers):
             findings = list(answers(paper, self.claim_files[paper], verdicts))
             if any(finding.answer != "not run" for finding in findings):
-                yield from (finding for finding in findings if not self.is_part or here & set(finding.claims))
+                yield from (finding for finding in findings if not self.is_part or claims & set(finding.claims))
 
     def _metas(self, key: str) -> Mapping[str, Meta]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
@@ -116,22 +115,22 @@ class Folder:
             metas = {}
             for folder in self.specs[key].folders():
                 metas[Path(folder).name] = meta = read_meta(folder)
-                meta["settings"]  # which every job has: raises an error
+                meta["settings"]  # a key of all jobs: raises an error without it
                 check_files(folder)
             return metas
         metas, file = read_kept_metas(self.kept[key]), self.kept[key]
         if SAME_AS in metas:
-            named, other = metas, str(metas[SAME_AS])
+            reference, other = metas, str(metas[SAME_AS])
             metas = read_kept_metas(self.kept[other]) if other in self.kept else {}
-            if SAME_AS in metas or content_checksum(metas) != named.get(OWN_CHECKSUM):
+            if SAME_AS in metas or content_checksum(metas) != reference.get(OWN_CHECKSUM):
                 raise ResultsError(f"{file}: {SAME_AS}: names {other!r}, kept anew or not at all; keep both again")
             file = self.kept[other]
         return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
 
-    def _code(self, made: Collection[tuple[str, str]]) -> Code:
-        codes = {code: sorted(file for file, state in made if state == code) for code in (OTHER, UNRECORDED)}
+    def _code(self, files: Collection[tuple[str, str]]) -> Code:
+        codes = {code: sorted(file for file, state in files if state == code) for code in (OTHER, UNRECORDED)}
         again = command(["all", "--forcerun", *codes[OTHER]], self.configfiles) if codes[OTHER] else ""
-        return Code(results=len(made), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
+        return Code(results=len(files), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
         values = {name: getattr(record, name) for name in Measured.model_fields}
@@ -145,7 +144,7 @@ class Folder:
             marks=tuple(_marks(record, item)) if isinstance(item, Chart) else (),
         )
 
-    def _shown(self, item: Chart | Table, results: int, made: Collection[tuple[str, str]]) -> Shown:
+    def _shown(self, item: Chart | Table, results: int, code: Collection[tuple[str, str]]) -> Shown:
         key = item.key
         notebook = self.layout.notebook(key, "html")
         has_notebook = Path(notebook).is_file()
@@ -154,8 +153,8 @@ class Folder:
             "heading": number_of(key) + (f": {item.title}" if item.title else ""),
             "command": command([key], self.configfiles),
             "notebook": quote(Path(path.relpath(notebook, self.page.parent)).as_posix()) if has_notebook else "",
-            "results": len(made) or results,
-            "other_code": sum(state == OTHER for _, state in made),
+            "results": len(code) or results,
+            "other_code": sum(state == OTHER for _, state in code),
         }
         if isinstance(item, Table):
             return Shown(**words, parts=item.parts, notes=item.notes)
@@ -173,7 +172,7 @@ class Folder:
 
 
 def _marks(record: Verdict, chart: Chart) -> Iterator[Mark]:
-    """Yield where a claim is measured in the panels of its figure, those that are drawn."""
+    """Yield the regions of the evidence of a claim in the drawn panels of its figure."""
     panels = {panel.name: panel for panel in chart.panels}
     for region in record.regions:
         series = panels[region.panel].series if region.panel in panels else ()
@@ -188,8 +187,8 @@ def _marks(record: Verdict, chart: Chart) -> Iterator[Mark]:
 
 
 def order(key: str) -> tuple:
-    """Return what sorts keys as people do: Figure 2 before Figure 10, figures before tables."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key))
+    """Return the key of natural sorting: Figure 2 before Figure 10, figures before tables."""
+    return tuple(int(piece) if piece.isdigit() else piece for piece in re.split(r"(\d+)", key))
 
 
 def picture(file: str | Path) -> Picture:

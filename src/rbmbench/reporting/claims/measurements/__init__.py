@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
+"""The measurements for claims: each returns a number with an interval, without a verdict."""
 
 from importlib import import_module
 from pkgutil import iter_modules

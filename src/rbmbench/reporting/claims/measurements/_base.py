@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a measurement returns, the registry of measurements, and what all of them share."""
+"""Results of measurements, and the registry of measurements."""
 
 import inspect
 import math
@@ -23,13 +23,13 @@ ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Level:
-    """Where on an axis of the chart the curve would be with another number: at ``origin + slope * number``."""
+    """Position on an axis of the chart of a curve with a given number: ``origin + slope * number``."""
 
     origin: float = 0.0
     slope: float = 1.0
     along: Literal["x", "y"] = "y"
     range: tuple[float, float] | None = None
-    """The numbers whose places bound the accepted range; None: the ends of the range of the claim."""
+    """Numbers at the ends of the accepted range; None: those of the range of the claim."""
 
 
 @dataclass(frozen=True)
@@ -47,34 +47,33 @@ class OfMeans:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A number with its interval, what it is in words, and the results it is measured on."""
+    """A number with its interval, a description (``what``), and the results it is measured on."""
 
     value: float
     low: float
     high: float
     what: str
     sources: tuple[Source, ...]
-    """What it is measured on: `rbmbench.planning.specs.Source`, or what has the same attributes."""
+    """The evidence: `rbmbench.planning.specs.Source`, or objects with the same attributes."""
     possible: tuple[float, float] = ANY
-    """The values that the number can have."""
+    """Range of the possible numbers."""
     bounds: tuple[float, float] | None = None
-    """The range in which the claim holds, where the measurement sets it; None where the claim does."""
+    """The range in which the claim holds, if set by the measurement; None if set by the claim."""
     published: float | None = None
     notes: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
-    """From the published settings, where the number depends on more than its sources."""
+    """From the published settings, if the number depends on more than its sources."""
     window: tuple[float, float] | None = None
     """Range of iterations, samples or steps that it is measured on; None: all."""
     level: Level | None = None
-    """None where the number has no place on an axis."""
+    """None for a number without a position on an axis."""
     of_means: OfMeans | None = None
-    """What it is a function of, where that is mean curves."""
+    """The mean curves that it is a function of, None for other numbers."""
 
     def with_doubts(self, particles: float) -> "Measurement":
-        """Return it with an interval that is wider by what the number changes within the intervals of its estimates.
+        """Return it with an interval widened by the change of the number within the intervals of its estimates.
 
-        Evaluations that it does not depend on play no part. ``particles`` is the number of particles of an annealing
-        that have to count for the estimate to have a lower end.
+        ``particles`` is the least effective number of particles of an annealing with a lower end of its estimate.
         """
         if self.of_means is None:
             return self
@@ -100,9 +99,9 @@ class ClaimKind:
 
     measure: Callable[..., Measurement]
     sets_range: bool
-    """Whether the measurement sets the range in which the claim holds; claims have no ``above`` and ``below`` then."""
+    """Whether the measurement sets the range in which the claim holds; its claims have no ``above`` and ``below``."""
     fixed: Mapping[str, object] = field(default_factory=dict)
-    """The values of arguments, or `REQUIRED` for those that are optional otherwise."""
+    """Values of arguments, or `REQUIRED` for arguments that are optional in other kinds."""
 
     def __call__(self, evidence: Evidence, **arguments: object) -> Measurement:
         return self.measure(evidence, **dict(self.fixed) | arguments)
@@ -110,8 +109,8 @@ class ClaimKind:
     @cached_property
     def arguments(self) -> dict[str, inspect.Parameter]:
         """The keys of a claim of this kind, beside those of all claims."""
-        _, *every = inspect.signature(self.measure).parameters.values()
-        arguments = {one.name: one for one in every if self.fixed.get(one.name, REQUIRED) is REQUIRED}
+        _, *parameters = inspect.signature(self.measure).parameters.values()
+        arguments = {item.name: item for item in parameters if self.fixed.get(item.name, REQUIRED) is REQUIRED}
         for name in self.fixed.keys() & arguments:  # a value or None by default
             value, _ = get_args(arguments[name].annotation)
             arguments[name] = arguments[name].replace(annotation=value, default=inspect.Parameter.empty)
@@ -119,7 +118,7 @@ class ClaimKind:
 
     @property
     def summary(self) -> str:
-        """What is measured, in a sentence; of an alias the kind that it stands for."""
+        """A sentence about the measurement; of an alias, about the kind and the arguments it fixes."""
         words = {None: " none", REQUIRED: ""}
         values = " and ".join(name + words.get(value, f" {value}") for name, value in self.fixed.items())
         alias = f"Measure `{self.measure.__name__}` with {values}."

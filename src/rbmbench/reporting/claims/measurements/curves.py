@@ -2,8 +2,8 @@
 """Measurements of learning curves: final values, falls from the maximum, widths of bands, and when a level is reached.
 
 The final value of a trial is the mean over the evaluations in the last `FINAL_SHARE` of its iterations. A rise is from
-the first evaluation to the final value, or to the maximum where this is said. Log-likelihoods are means per sample, in
-nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
+the first evaluation to the final value, or to the maximum where stated. Log-likelihoods are means per sample, in nats.
+Curves are compared trial by trial; trials with a value that is not finite are omitted.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ def _windows(curves: np.ndarray, late: np.ndarray) -> np.ndarray:
 
 
 def _fallen(curves: Curves, means: np.ndarray) -> np.ndarray:
-    """Return how far mean curves end below their maximum, as a share of their rise to it."""
+    """Return the fall of mean curves from their maximum to their end, as a share of their rise to it."""
     windows = _windows(means, curves.late)
     top = windows.max(axis=1)
     # A curve that only falls has no rise: its fall is an infinite share of it.
@@ -69,32 +69,32 @@ STATISTICS = {
     "peak": ("largest {metric}", lambda _, means: means.max(axis=1)),
     "decline": ("fall from the maximum as a share of the rise", _fallen),
 }
-"""By name: the words, and the number (draws,) of a curve, given its means (draws, evaluations)."""
+"""By name: the description, and the function of a curve and its means (draws, evaluations) that returns (draws,)."""
 
 
 def _of_curves(
     sources: Sequence[Curves],
     statistic: Callable[[list[np.ndarray]], np.ndarray],
-    what: str,
+    phrase: str,
     linear: bool = False,
     one_trial: bool = True,
-    **more: Any,
+    **options: Any,
 ) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
-    Where there is a single trial whose values are estimates, the interval is that of the estimates, if ``one_trial``.
+    The interval of a single trial of estimates is that of the estimates, if ``one_trial``.
     """
     trials, of_means = paired(*sources), OfMeans(sources, statistic)
     values = [curve.trials.loc[trials].to_numpy() for curve in sources]
     errors = [curve.errors for curve in sources]
     if one_trial and len(trials) == 1 and all(error is not None for error in errors):
         interval = intervals.of_errors(np.concatenate(values, axis=1)[0], np.concatenate(errors), of_means.stacked)
-        more["notes"] = (ONE_TRIAL,)
+        options["notes"] = (ONE_TRIAL,)
     elif linear:
         interval = intervals.student(statistic(values))
     else:
         interval = intervals.of_means(np.concatenate(values, axis=1), of_means.stacked)
-    return Measurement(*interval, what, tuple(sources), of_means=of_means, **more)
+    return Measurement(*interval, phrase, tuple(sources), of_means=of_means, **options)
 
 
 @measures(
@@ -111,21 +111,21 @@ def curve_difference(
     metric: MetricName = "log_likelihood",
 ) -> Measurement:
     """Measure the difference of the final values, the maxima or the declines of two mean curves."""
-    sources = one, other = [evidence.of(name, metric=metric) for name in (curve, against)]
-    (words, number), trials = STATISTICS[statistic], paired(one, other)
+    sources = source, other = [evidence.of(name, metric=metric) for name in (curve, against)]
+    (words, number), trials = STATISTICS[statistic], paired(source, other)
     first, second = (
-        curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
+        curves.label if source.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
         for curves in sources
     )
-    what = f"{words.format(metric=metric_of(metric).title)}, {first} minus {second}"
-    more: dict[str, Any] = {}
+    phrase = f"{words.format(metric=metric_of(metric).title)}, {first} minus {second}"
+    options: dict[str, Any] = {}
     if statistic != "decline":
-        what += ", nats per sample"
-        more["level"] = Level(float(number(other, other.mean.to_numpy()[None])[0]))
+        phrase += ", nats per sample"
+        options["level"] = Level(float(number(other, other.mean.to_numpy()[None])[0]))
     if statistic == "final":
-        what += f", {len(trials)} trials"
-        more |= {"window": _at_end(one), "linear": True}
-    return _of_curves(sources, lambda means: number(one, means[0]) - number(other, means[1]), what, **more)
+        phrase += f", {len(trials)} trials"
+        options |= {"window": _at_end(source), "linear": True}
+    return _of_curves(sources, lambda means: number(source, means[0]) - number(other, means[1]), phrase, **options)
 
 
 @measures(final_spread={"statistic": "final"}, peak_spread={"statistic": "peak"})
@@ -143,14 +143,14 @@ def curve_spread(
 
     def spread(means: list[np.ndarray]) -> np.ndarray:
         reached = np.stack(list(map(number, sources, means)), axis=1)
-        rise = reached.max(axis=1) - np.mean([of_curve[:, 0] for of_curve in means], axis=0)
+        rise = reached.max(axis=1) - np.mean([mean[:, 0] for mean in means], axis=0)
         # Curves that end below their start have no rise.
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rise > 0, np.ptp(reached, axis=1) / rise, np.inf)
 
-    what = f"largest difference of the {words} of {names}, as a share of the rise"
+    phrase = f"largest difference of the {words} of {names}, as a share of the rise"
     window = _at_end(sources[0]) if statistic == "final" else None
-    return _of_curves(sources, spread, what, possible=POSITIVE, window=window)
+    return _of_curves(sources, spread, phrase, possible=POSITIVE, window=window)
 
 
 @measures()
@@ -158,9 +158,9 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
     source = evidence.of(curve)
     line = source.reference(reference)
-    what = f"final log-likelihood of {source.label} minus that of the {line.title}, nats per sample"
+    phrase = f"final log-likelihood of {source.label} minus that of the {line.title}, nats per sample"
     where = {"window": _at_end(source), "level": Level(line.value), "linear": True, "one_trial": False}
-    return _of_curves([source], lambda means: _end(source, means[0]) - line.value, what, **where)
+    return _of_curves([source], lambda means: _end(source, means[0]) - line.value, phrase, **where)
 
 
 @measures(final_lead={"share": None, **LIKELIHOOD}, lead_after={"share": REQUIRED})
@@ -174,45 +174,45 @@ def curve_lead(
 ) -> Measurement:
     """Measure the difference of two mean curves at a share of the published iterations, by default at their ends.
 
-    It is given as a share of the rise of the second curve up to there.
+    The unit is the rise of the second curve up to there.
     """
-    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    source, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
     title = metric_of(metric).title
-    of_rise = f"{one.label} minus {other.label}, as a share of the rise of {other.label}"
+    of_rise = f"{source.label} minus {other.label}, as a share of the rise of {other.label}"
     if share is None:
-        return _lead([one, other], one.late, other.late, f"final {title}, {of_rise}", _at_end(one))
+        return _lead([source, other], source.late, other.late, f"final {title}, {of_rise}", _at_end(source))
     after = share * other.spec.as_published("iterations", other.panel.iterations, other.panel.name)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
-    last = float(one.trials.columns[-1])
+    last = float(source.trials.columns[-1])
     window = max(after - FINAL_SHARE / 2 * last, 0.0), min(after + FINAL_SHARE / 2 * last, last)
-    what = f"{title} at iteration {after:.0f}, {of_rise}"
-    return _lead([one, other], one.near(after), other.near(after), what, window)
+    phrase = f"{title} at iteration {after:.0f}, {of_rise}"
+    return _lead([source, other], source.near(after), other.near(after), phrase, window)
 
 
 @measures()
 def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Measurement:
     """Measure the gain from an iteration to the final value; interval over the trials.
 
-    It is given as a share of the rise up to that iteration.
+    The unit is the rise up to that iteration.
     """
     source = evidence.of(curve)
     if (last := source.trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
-    what = f"gain of {source.label} after iteration {after}, as a share of its rise until then"
-    return _lead([source], source.late, source.near(after), what, _at_end(source))
+    phrase = f"gain of {source.label} after iteration {after}, as a share of its rise until then"
+    return _lead([source], source.late, source.near(after), phrase, _at_end(source))
 
 
-def _lead(sources: Sequence[Curves], late: np.ndarray, other_late: np.ndarray, what: str, window: tuple) -> Measurement:
+def _lead(sources: Sequence[Curves], late: np.ndarray, base: np.ndarray, text: str, window: tuple) -> Measurement:
     """Measure the first curve minus the last one at some evaluations of each, as a share of the rise of the last."""
 
     def lead(means: list[np.ndarray]) -> np.ndarray:
-        value, beside = means[0][:, late].mean(axis=1), means[-1][:, other_late].mean(axis=1)
+        value, beside = means[0][:, late].mean(axis=1), means[-1][:, base].mean(axis=1)
         return (value - beside) / (beside - means[-1][:, 0])
 
     other = sources[-1].mean
-    value = float(other[other_late].mean())
-    return _of_curves(sources, lead, what, window=window, level=Level(value, value - float(other.iloc[0])))
+    value = float(other[base].mean())
+    return _of_curves(sources, lead, text, window=window, level=Level(value, value - float(other.iloc[0])))
 
 
 def _at_end(curves: Curves) -> tuple[float, float]:
@@ -233,16 +233,16 @@ def curve_shape(
     source = evidence.of(curve, metric=metric)
     title = metric_of(metric).title
     if statistic == "peak_iteration":
-        what = f"iteration at which the mean {title} of {source.label} is largest"
-        more = {"possible": POSITIVE, "level": Level(along="x")}
-        return _of_curves([source], lambda means: source.iterations[means[0].argmax(axis=1)], what, **more)
+        phrase = f"iteration at which the mean {title} of {source.label} is largest"
+        options = {"possible": POSITIVE, "level": Level(along="x")}
+        return _of_curves([source], lambda means: source.iterations[means[0].argmax(axis=1)], phrase, **options)
     if statistic == "rising_share":
-        what = f"share of the evaluations at which the mean {title} of {source.label} has risen"
-        return _of_curves([source], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what, possible=SHARE)
-    what = f"fall of the mean {title.removeprefix('mean ')} of {source.label} from its maximum to its end"
+        phrase = f"share of the evaluations at which the mean {title} of {source.label} has risen"
+        return _of_curves([source], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), phrase, possible=SHARE)
+    phrase = f"fall of the mean {title.removeprefix('mean ')} of {source.label} from its maximum to its end"
     top = float(_windows(source.mean.to_numpy()[None], source.late).max())
     where = {"possible": POSITIVE, "level": Level(top, float(source.mean.iloc[0]) - top)}
-    fall = _of_curves([source], lambda means: _fallen(source, means[0]), f"{what}, share of its rise", **where)
+    fall = _of_curves([source], lambda means: _fallen(source, means[0]), f"{phrase}, share of its rise", **where)
     trials = source.trials.loc[paired(source)].to_numpy()
     return replace(fall, low=min(fall.low, _sure_fall(trials, source.late))) if len(trials) > 1 else fall
 
@@ -250,15 +250,15 @@ def curve_shape(
 def _sure_fall(trials: np.ndarray, late: np.ndarray) -> float:
     """Return the lower end of the fall of the mean of trials (trials, evaluations), at least 0.
 
-    Each trial falls from the window in which the mean of the others is largest: chosen without the trial, the window is
-    not larger in it by chance.
+    Each trial falls from the window in which the mean of the other trials is largest, since this choice does not depend
+    on the noise of the trial.
     """
     windows = _windows(trials, late)
     at = (windows.sum(axis=0) - windows).argmax(axis=1)
     top = np.take_along_axis(windows, at[:, None], axis=1)[:, 0]
-    parts = np.stack([top - windows[:, -1], top - trials[:, 0]], axis=1)
+    falls = np.stack([top - windows[:, -1], top - trials[:, 0]], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return max(0.0, intervals.of_means(parts, lambda means: means[:, 0] / np.maximum(means[:, 1], 0))[1])
+        return max(0.0, intervals.of_means(falls, lambda means: means[:, 0] / np.maximum(means[:, 1], 0))[1])
 
 
 @measures()
@@ -267,15 +267,15 @@ def falls_behind(evidence: Evidence, *, curve: CurveName, against: CurveName, sh
 
     It counts as below by more than a share of the other's rise from the first to the last evaluation.
     """
-    one, other = evidence.of(curve), evidence.of(against)
+    source, other = evidence.of(curve), evidence.of(against)
 
     def begins(means: list[np.ndarray]) -> np.ndarray:
         behind = means[1] - means[0] > share * (means[1][:, -1:] - means[1][:, :1])
         to_the_end = np.logical_and.accumulate(behind[:, ::-1], axis=1)[:, ::-1]
-        return first_reached(to_the_end, one.iterations, np.ones(len(behind)))
+        return first_reached(to_the_end, source.iterations, np.ones(len(behind)))
 
-    what = f"iteration from which {one.label} is more than {100 * share:g} % of the rise below {other.label}"
-    return _of_curves([one, other], begins, what, possible=POSITIVE, level=Level(along="x"))
+    phrase = f"iteration from which {source.label} is more than {100 * share:g} % of the rise below {other.label}"
+    return _of_curves([source, other], begins, phrase, possible=POSITIVE, level=Level(along="x"))
 
 
 @measures()
@@ -284,8 +284,8 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
 
     The width of a band is the distance between the quantiles of the figure, over the final values of the trials.
     """
-    one, other = evidence.of(curve), evidence.of(against)
-    band, trials = one.spec.band, paired(one, other)
+    source, other = evidence.of(curve), evidence.of(against)
+    band, trials = source.spec.band, paired(source, other)
 
     def log_ratio(finals: np.ndarray) -> np.ndarray:
         low, high = np.quantile(finals, band.quantiles, axis=1)
@@ -294,11 +294,12 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
             return np.log((high - low)[:, 0] / (high - low)[:, 1])
 
     low, high = band.percent
-    what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
-    finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
+    phrase = f"width of the {low} to {high} % band of final values, {source.label} over {other.label}"
+    phrase += f", {len(trials)} trials"
+    finals = np.stack([source.final.loc[trials], other.final.loc[trials]], axis=1)
     interval = np.exp(intervals.of_trials(finals, log_ratio)).tolist()
-    more = {"differences": one.differences_of_band + other.differences_of_band, "window": _at_end(one)}
-    return Measurement(*interval, what, (one, other), POSITIVE, **more)
+    fields = {"differences": source.differences_of_band + other.differences_of_band, "window": _at_end(source)}
+    return Measurement(*interval, phrase, (source, other), POSITIVE, **fields)
 
 
 @measures()
@@ -312,11 +313,11 @@ def reach_difference(
 ) -> Measurement:
     """Measure by how many iterations a mean curve reaches a level before another; interval over the trials.
 
-    The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
-    ``curve`` never reaches it, infinity where ``against`` never does, and 0 where neither does.
+    The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity if
+    ``curve`` never reaches it, infinity if ``against`` never does, and 0 if neither does.
     """
     sources = evidence.of(curve, metric=metric).of_panel()
-    names, iterations = [one.name for one in sources], sources[0].iterations
+    names, iterations = [source.name for source in sources], sources[0].iterations
     first, second = (names.index(evidence.of(name, metric=metric).name) for name in (curve, against))
 
     def earlier(means: list[np.ndarray]) -> np.ndarray:
@@ -325,12 +326,12 @@ def reach_difference(
         with np.errstate(invalid="ignore"):
             return np.where(at[:, second] == at[:, first], 0.0, at[:, second] - at[:, first])
 
-    what = f"iterations by which {sources[first].label} reaches {100 * share:g} % of the largest rise of "
-    what += f"{metric_of(metric).title} before {sources[second].label}"
+    phrase = f"iterations by which {sources[first].label} reaches {100 * share:g} % of the largest rise of "
+    phrase += f"{metric_of(metric).title} before {sources[second].label}"
     trials = paired(*sources)
-    means = np.stack([one.trials.loc[trials].mean() for one in sources])
+    means = np.stack([source.trials.loc[trials].mean() for source in sources])
     reached = float(first_reached(means[second], iterations, levels(means, share)))
-    measured = _of_curves(sources, earlier, what, one_trial=False, level=Level(reached, -1.0, "x"))
+    measured = _of_curves(sources, earlier, phrase, one_trial=False, level=Level(reached, -1.0, "x"))
     # The level depends on all curves of the panel.
     differences = tuple(difference for curves in sources for difference in curves.differences)
     return replace(measured, sources=(sources[first], sources[second]), differences=differences)
@@ -347,7 +348,7 @@ def smallest_within(
     """Measure the smallest k whose curve ends near another; interval over the trials.
 
     A curve ends near ``against`` when its final value is at most ``tolerance`` of the rise of ``against`` below that of
-    ``against``. The number is infinite where no curve does.
+    ``against``. The number is infinite if no curve does.
     """
     other, sources = evidence.of(against), [evidence.of(name) for name in curves]
     sources.sort(key=_steps)
@@ -359,9 +360,9 @@ def smallest_within(
         near = ends >= (end - tolerance * (end - start))[:, None]
         return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(sources))]
 
-    what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    more = {"one_trial": False, "possible": POSITIVE, "window": _at_end(other)}
-    measured = _of_curves((*sources, other), smallest, what, **more)
+    phrase = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
+    options = {"one_trial": False, "possible": POSITIVE, "window": _at_end(other)}
+    measured = _of_curves((*sources, other), smallest, phrase, **options)
     return replace(measured, sources=(other, *sources))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measurements of diagnostics: metrics over the iterations or at one of them, and stopping times of coupled chains.
 
-Where a claim names no metric, that of the panel of the curve is meant, the first of several.
+The default metric is the first of the panel of the curve.
 """
 
 import math
@@ -28,7 +28,7 @@ def metric_over_iterations(
     metric: MetricName | None = None,
     after: Iteration = 0,
 ) -> Measurement:
-    """Measure the mean of a metric over the iterations after a given one, or the share in which it is above a limit.
+    """Measure the mean of a metric over iterations, or the share of iterations in which it is above a limit.
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none. The
     interval of a mean is Student's over the trials; for a single trial that over its evaluations, as if they were
@@ -36,40 +36,40 @@ def metric_over_iterations(
     """
     source = _metric(evidence, curve, metric, after)
     frame, weights = _after(source, after)
-    trials, shown = frame.to_numpy(), metric_of(source.metric)
+    trials, title = frame.to_numpy(), metric_of(source.metric)
     window = (after, source.trials.columns[-1]) if after else None
     since = f"the iterations after {after}" if after else "all iterations"
     if limit is not None:
-        what = f"share of {since} in which {shown.title} of {source.label} is above {limit:g}"
+        phrase = f"share of {since} in which {title.title} of {source.label} is above {limit:g}"
         interval = intervals.of_means(trials, lambda means: (means > limit) @ weights)
-        return Measurement(*interval, what, (source,), SHARE, window=window)
+        return Measurement(*interval, phrase, (source,), SHARE, window=window)
     notes: tuple[str, ...] = ()
     mean, low, high = intervals.student(trials @ weights)
     if len(trials) == 1:
         _, low, high = intervals.student(trials[0])
         notes = ("one trial: the interval is that over its evaluations",)
         low, high = mean - (high - low) / 2, mean + (high - low) / 2
-    what = f"{shown.label} of {source.label}, mean over {since}"
-    return Measurement(mean, low, high, what, (source,), notes=notes, window=window, level=Level())
+    phrase = f"{title.label} of {source.label}, mean over {since}"
+    return Measurement(mean, low, high, phrase, (source,), notes=notes, window=window, level=Level())
 
 
 @measures()
 def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
     """Measure the ratio of a metric of two curves; interval over the trials.
 
-    It is the median over the common evaluations, which single extreme values do not move.
+    It is the median over the common evaluations, which is robust to single extreme values.
     """
-    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    trials = paired(one, other)
-    common = one.trials.columns.intersection(other.trials.columns)
+    source, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    trials = paired(source, other)
+    common = source.trials.columns.intersection(other.trials.columns)
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
-    stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
+    stacked = np.stack([item.trials.loc[trials, common] for item in (source, other)], axis=-1)
     interval = intervals.of_means(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
-    alike = one.panel.data == other.panel.data
-    first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
-    what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
-    return Measurement(*interval, what, (one, other), POSITIVE)
+    same_data = source.panel.data == other.panel.data
+    first, second = (item.label if same_data else f"{item.label} on {item.panel.data}" for item in (source, other))
+    phrase = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
+    return Measurement(*interval, phrase, (source, other), POSITIVE)
 
 
 @measures(metric_quantile={"quantile": REQUIRED})
@@ -83,18 +83,18 @@ def metric_at(
 ) -> Measurement:
     """Measure the mean of a metric over the trials at an iteration, or a quantile.
 
-    A quantile, with its exact interval, is more robust than the mean where few trials are far from all others.
+    A quantile, with its exact interval, is more robust than the mean to outliers among the trials.
     """
     source = _metric(evidence, curve, metric)
     values = source.trials.loc[paired(source)].to_numpy()[:, _place(source, iteration)]
-    what = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}"
+    phrase = f"{metric_of(source.metric).label} of {source.label} at iteration {iteration}"
     where = {"window": (iteration, iteration), "level": Level()}
     if quantile is None:
-        return Measurement(*intervals.student(values), f"{what}, mean over the trials", (source,), **where)
+        return Measurement(*intervals.student(values), f"{phrase}, mean over the trials", (source,), **where)
     low, high = np.quantile(values, (0.1, 0.9))
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
-    what += f", {100 * quantile:g} % quantile over the trials"
-    return Measurement(*intervals.quantile(values, quantile), what, (source,), notes=(note,), **where)
+    phrase += f", {100 * quantile:g} % quantile over the trials"
+    return Measurement(*intervals.quantile(values, quantile), phrase, (source,), notes=(note,), **where)
 
 
 @measures()
@@ -108,16 +108,16 @@ def metric_violations(
 ) -> Measurement:
     """Measure the number of recorded values of a metric outside a range, in all trials.
 
-    All values are counted, so that there is no interval.
+    The number is exact, so that there is no interval.
     """
     source = _metric(evidence, curve, metric)
     values = source.trials.loc[paired(source)].to_numpy()
     count = float(np.sum((values < at_least) | (values > at_most)))
     ends = [f"below {at_least:g}"] * math.isfinite(at_least) + [f"above {at_most:g}"] * math.isfinite(at_most)
     trials, evaluations = values.shape
-    what = f"values of {metric_of(source.metric).title} of {source.label} that are {' or '.join(ends)}"
-    what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
-    return Measurement(count, count, count, what, (source,), POSITIVE, level=Level(range=(at_least, at_most)))
+    phrase = f"values of {metric_of(source.metric).title} of {source.label} that are {' or '.join(ends)}"
+    phrase += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
+    return Measurement(count, count, count, phrase, (source,), POSITIVE, level=Level(range=(at_least, at_most)))
 
 
 @measures()
@@ -129,10 +129,10 @@ def metric_share_of_peak(
     trials, place = source.trials.loc[paired(source)], _place(source, iteration)
     measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
-    what = f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}"
+    phrase = f"{metric_of(source.metric).title} of {source.label} at iteration {iteration}"
     where = {"window": (iteration, iteration), "level": Level(0.0, float(trials.mean().max()))}
-    what += f", as a share of the largest mean, which is at iteration {peak}"
-    return Measurement(*measured, what, (source,), SHARE, **where)
+    phrase += f", as a share of the largest mean, which is at iteration {peak}"
+    return Measurement(*measured, phrase, (source,), SHARE, **where)
 
 
 @measures()
@@ -141,13 +141,13 @@ def steepest_rise(
 ) -> Measurement:
     """Measure the iteration around which the mean of a metric rises most; interval over the trials.
 
-    The rise is that within a ``window`` of so many iterations, by default of `FINAL_SHARE` of all evaluations.
+    The rise is that within ``window`` iterations, by default within `FINAL_SHARE` of all evaluations.
     """
     source = _metric(evidence, curve, metric)
     trials = source.trials.loc[paired(source)]
     iterations = trials.columns.to_numpy(dtype=float)
-    apart = np.median(np.diff(iterations)) if len(iterations) > 1 else 1
-    steps = max(1, round(FINAL_SHARE * len(iterations) if window is None else window / apart))
+    spacing = np.median(np.diff(iterations)) if len(iterations) > 1 else 1
+    steps = max(1, round(FINAL_SHARE * len(iterations) if window is None else window / spacing))
     if len(iterations) <= steps:
         raise NotRun(f"{curve} has {len(iterations)} evaluations of {source.metric}: too few to rise between them")
     middles = (iterations[steps:] + iterations[:-steps]) / 2
@@ -155,9 +155,9 @@ def steepest_rise(
     def steepest(means: np.ndarray) -> np.ndarray:
         return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
-    what = f"iteration around which {metric_of(source.metric).title} of {source.label} rises most"
+    phrase = f"iteration around which {metric_of(source.metric).title} of {source.label} rises most"
     interval = intervals.of_means(trials.to_numpy(), steepest)
-    return Measurement(*interval, what, (source,), POSITIVE, level=Level(along="x"))
+    return Measurement(*interval, phrase, (source,), POSITIVE, level=Level(along="x"))
 
 
 @measures()
@@ -165,13 +165,13 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
     source = evidence.of(times, "coupling_times")
     met = int((source.frame["met"] & (source.frame["stopping_time"] <= within)).sum())
-    what = f"share of {len(source.frame)} pairs of chains, {source.label}, that met within {within} steps"
+    phrase = f"share of {len(source.frame)} pairs of chains, {source.label}, that met within {within} steps"
     where = {"window": (within, within), "level": Level()}
-    return Measurement(*intervals.share(met, len(source.frame)), what, (source,), SHARE, **where)
+    return Measurement(*intervals.share(met, len(source.frame)), phrase, (source,), SHARE, **where)
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Curves:
-    """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
+    """Return a metric of a curve, by default that of its panel; `NotRun` if it ends at ``after`` or before."""
     source = evidence.of(curve, metric=metric)
     if (last := source.all_trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
@@ -188,16 +188,16 @@ def _place(curves: Curves, iteration: int) -> int:
 def _after(curves: Curves, after: int):
     """Return the values (trials, evaluations) after an iteration, and the weight of each evaluation.
 
-    The weight is the share of the iterations that the evaluation stands for.
+    The weight is the share of the iterations over which the evaluation is a mean.
     """
     trials = curves.trials.loc[paired(curves)]
     ends = trials.columns.to_numpy(dtype=float)
-    # A diagnostic stands for the iterations since training halted: at an evaluation before, or the end of a stage. A
-    # metric whose first evaluation is at iteration 0 stands for no iteration there.
+    # A diagnostic is a mean over the iterations since training halted: at the evaluation before, or the end of a stage.
+    # At iteration 0 there are none.
     settings, first = curves.meta["settings"], ends[0]
-    every = settings.get("evaluate_every") or max(first, 1)
+    spacing = settings.get("evaluate_every") or max(first, 1)
     stages = [stage.get("until", first) for stage in settings.get("schedule", ())]
     halts = [halt for halt in (*stages, *settings.get("evaluate_at", ())) if halt < first]
-    gaps = np.diff(ends, prepend=max(0, every * (np.ceil(first / every) - 1), *halts))
+    gaps = np.diff(ends, prepend=max(0, spacing * (np.ceil(first / spacing) - 1), *halts))
     late = ends > after
     return trials.loc[:, late], gaps[late] / gaps[late].sum()

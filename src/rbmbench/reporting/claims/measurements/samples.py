@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements of streams of samples: indirect sampling likelihoods, how fast they are reached, and costs of samples.
+"""Measurements of streams of samples: indirect sampling likelihoods, speed of mixing, and costs of samples.
 
 Likelihoods are means per row, in nats.
 """
@@ -51,62 +51,64 @@ def isl_difference(
     evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, samples: SampleCount | None = None
 ) -> Measurement:
     """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
-    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
-    difference = (_at(one, at) - _at(other, at)).dropna()
-    what = f"sampling likelihood after {at} samples, {one.label} minus {other.label}, nats a row"
+    source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
+    at = samples or min(source.trials.columns[-1], other.trials.columns[-1])
+    difference = (_at(source, at) - _at(other, at)).dropna()
+    phrase = f"sampling likelihood after {at} samples, {source.label} minus {other.label}, nats a row"
     where = {"window": (at, at), "level": Level(float(_at(other, at).mean()))}
-    return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other), **where)
+    return Measurement(*intervals.student(difference), f"{phrase}, {len(difference)} trials", (source, other), **where)
 
 
 @measures()
 def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
     """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
-    The likelihood is that of ``against`` after all samples. Numbers of samples are interpolated in logarithm; a curve
-    that does not reach the likelihood counts with all its samples, so that the ratio is then too large. The interval is
+    The likelihood is that of ``against`` after all samples. Numbers of samples are interpolated in logarithm; of a
+    curve that does not reach the likelihood all samples are counted, and the ratio is too large. The interval is
     Student's, of the logarithms over the trials.
     """
-    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    trials = one.trials.index.intersection(other.trials.index)
-    logs = [np.log(other.trials.columns[-1] / _reached(one, other.final[trial], trial)) for trial in trials]
-    what = f"samples of {other.label} over those of {one.label} for the likelihood that {other.label} ends with"
-    late = [trial for trial in trials if one.final[trial] < other.final[trial]]
-    notes = (f"{one.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
-    return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), POSITIVE, notes=notes)
+    source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
+    trials = source.trials.index.intersection(other.trials.index)
+    logs = [np.log(other.trials.columns[-1] / _reached(source, other.final[trial], trial)) for trial in trials]
+    phrase = f"samples of {other.label} over those of {source.label} for the likelihood that {other.label} ends with"
+    late = [trial for trial in trials if source.final[trial] < other.final[trial]]
+    notes = (f"{source.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
+    ratio = np.exp(intervals.student(np.array(logs))).tolist()
+    return Measurement(*ratio, phrase, (source, other), POSITIVE, notes=notes)
 
 
 @measures()
 def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
     """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
-    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    if one.panel.samples != other.panel.samples:
+    source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
+    if source.panel.samples != other.panel.samples:
         raise SettingsError(f"claims: {curve}, {against}: must be of one panel, drawn in one job")
-    steps = sorted(set(one.seconds) & set(other.seconds))
+    steps = sorted(set(source.seconds) & set(other.seconds))
     if not steps:
         raise NotRun(f"too few samples of {curve} or {against} to time them")
-    interval = intervals.range_of([one.seconds[k] / other.seconds[k] for k in steps])
-    what = f"processor time of a sample, {one.label} over {other.label}, mean over k = {', '.join(map(str, steps))}"
-    return Measurement(*interval, f"{what} and their range", (one, other), POSITIVE)
+    interval = intervals.range_of([source.seconds[k] / other.seconds[k] for k in steps])
+    phrase = f"processor time of a sample, {source.label} over {other.label}, mean over k = "
+    phrase += f"{', '.join(map(str, steps))} and their range"
+    return Measurement(*interval, phrase, (source, other), POSITIVE)
 
 
 @measures()
 def chosen_option_ratio(
     evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, option: SamplerOption
 ) -> Measurement:
-    """Measure the ratio of an option's chosen values; the interval is the range of what each model alone would choose.
+    """Measure the ratio of an option's chosen values; the interval is the range over the choices for single models.
 
-    The chosen setting of a sampler is the one that covers the validation rows best after all samples, on the mean over
-    the models. Values are those of a grid, so that a ratio is known to half a step of the two grids.
+    The chosen setting of a sampler has the best mean validation likelihood after all samples. Values are those of a
+    grid, so that a ratio is accurate to half a step of the two grids.
     """
-    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    pairs = [(one.chosen, other.chosen), *zip(one.choices, other.choices, strict=False)]
+    source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
+    pairs = [(source.chosen, other.chosen), *zip(source.choices, other.choices, strict=False)]
     if not all(options[option] > 0 for pair in pairs for options in pair):
         raise NotRun(f"{option} is chosen to be 0 by {curve} or {against}: no ratio")
-    ratios = [options[option] / others[option] for options, others in pairs]
-    chosen = f"{one.chosen[option]:g} of {one.label} over {other.chosen[option]:g} of {other.label}"
-    what = f"chosen {option}, {chosen}, and the range over the choices of single models"
-    return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other), POSITIVE)
+    ratios = [first[option] / second[option] for first, second in pairs]
+    chosen = f"{source.chosen[option]:g} of {source.label} over {other.chosen[option]:g} of {other.label}"
+    phrase = f"chosen {option}, {chosen}, and the range over the choices of single models"
+    return Measurement(ratios[0], min(ratios), max(ratios), phrase, (source, other), POSITIVE)
 
 
 def _at(source: Source, samples: int) -> pd.Series:
@@ -119,7 +121,7 @@ def _at(source: Source, samples: int) -> pd.Series:
 
 
 def _reached(source: Source, level: float, trial: int) -> float:
-    """Return the number of samples at which a trial first reaches a likelihood, or all samples if it never does."""
+    """Return the number of samples at which a trial first reaches a likelihood, or all samples if it does not."""
     numbers = np.log(source.trials.columns.to_numpy(dtype=float))
     values = np.maximum.accumulate(source.trials.loc[trial].to_numpy())
     above = int(np.searchsorted(values, level))

@@ -34,17 +34,17 @@ Figures = Annotated[list[FigureName], Field(min_length=1)]
 def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
     """Measure the ratio of the variances of two estimators.
 
-    The interval is Student's over the logarithms of the models' ratios; for a single model that of the F distribution.
+    The interval is Student's for the logarithms of the ratios; for a single model that of the F distribution.
     """
-    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
-    above, below = one.frame["variance"].align(other.frame["variance"], join="inner")
-    what = f"variance of {one.label} over that of {other.label}"
+    source, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
+    above, below = source.frame["variance"].align(other.frame["variance"], join="inner")
+    phrase = f"variance of {source.label} over that of {other.label}"
     if len(above) > 1:
         logs = intervals.student(np.log(above / below))
-        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other), POSITIVE)
-    fewest = min(source.budget["estimates"] for source in (one, other))
+        return Measurement(*np.exp(logs).tolist(), f"{phrase}, {len(above)} models", (source, other), POSITIVE)
+    fewest = min(source.budget["estimates"], other.budget["estimates"])
     ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest)
-    return Measurement(*ratio, what, (one, other), POSITIVE)
+    return Measurement(*ratio, phrase, (source, other), POSITIVE)
 
 
 @measures()
@@ -58,11 +58,11 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
         raise NotRun(f"must have as many entries in against, got {len(entries)} and {len(against)}")
     sides = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
     ratios = [
-        float(np.exp(np.log(one.frame["variance"] / other.frame["variance"]).mean()))
-        for one, other in zip(*sides, strict=True)
+        float(np.exp(np.log(source.frame["variance"] / other.frame["variance"]).mean()))
+        for source, other in zip(*sides, strict=True)
     ]
-    what = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
-    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*sides[0], *sides[1]), POSITIVE)
+    phrase = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
+    return Measurement(*intervals.quantile(np.array(ratios), 0.5), phrase, (*sides[0], *sides[1]), POSITIVE)
 
 
 @measures(bias_difference={"contrast": "difference"}, bias_ratio={"contrast": "ratio"})
@@ -71,21 +71,21 @@ def bias_contrast(
 ) -> Measurement:
     """Measure the difference of the debiased squared biases of two estimators, or the ratio of their means over models.
 
-    The interval is that over the models; for a difference of a single model that of the two intervals, which is wide.
-    The ratio is about 0 for an estimator without bias, and may be negative.
+    The interval is over the models; for a difference of a single model, the difference of the two intervals, which is
+    wide. The ratio is about 0 for an estimator without bias, and may be negative.
     """
-    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
-    biases = pd.concat([source.frame["bias_debiased"] for source in (one, other)], axis=1).dropna().to_numpy()
+    source, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
+    biases = pd.concat([source.frame["bias_debiased"], other.frame["bias_debiased"]], axis=1).dropna().to_numpy()
     words, models = "minus" if contrast == "difference" else "over", f", {len(biases)} models"
-    what = f"debiased bias, {one.label} {words} {other.label}, ground truth {one.ground_truth}"
+    phrase = f"debiased bias, {source.label} {words} {other.label}, ground truth {source.ground_truth}"
     if contrast == "ratio":
         interval = intervals.of_means(biases, lambda means: means[:, 0] / means[:, 1])
     elif len(biases) > 1:
         interval = intervals.student(biases[:, 0] - biases[:, 1])
     else:
-        low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+        low, high = (source.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
         interval, models = (float(biases[0, 0] - biases[0, 1]), float(low), float(high)), ""
-    return Measurement(*interval, what + models, (one, other))
+    return Measurement(*interval, phrase + models, (source, other))
 
 
 _LOW_HIGH = ("bias_low", "bias_high")
@@ -99,16 +99,16 @@ def order_of_magnitude(
     """Measure a variance or a debiased bias; the range is the published value divided and multiplied by a factor.
 
     A published bias of at most three times its floor, the published variance over the number of estimates, cannot be
-    told from zero; the range has no lower end then. The interval is over the models, or that of a single model.
+    distinguished from zero; the range has no lower end then. The interval is over the models, or of a single model.
     """
     source, published = _entry_and_published(evidence, entry, quantity)
-    lower, what = published / factor, f"{quantity} of {source.label}"
+    lower, phrase = published / factor, f"{quantity} of {source.label}"
     if quantity == "bias":
-        what = f"debiased bias of {source.label}, ground truth {source.ground_truth}"
+        phrase = f"debiased bias of {source.label}, ground truth {source.ground_truth}"
         variance = evidence.published(entry, "variance")
         estimates = source.printed_estimates
         if variance and estimates and published <= 3 * variance / estimates:
-            lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
+            lower, phrase = -np.inf, f"{phrase}; the published value is at its floor, no bias seen"
     bounds, column, single = (lower, published * factor), _COLUMNS[quantity], source.frame.iloc[0]
     if len(source.frame) > 1:
         interval = intervals.student(source.frame[column])
@@ -116,7 +116,7 @@ def order_of_magnitude(
         interval = intervals.variance(float(single["variance"]), source.budget["estimates"])
     else:
         interval = tuple(float(single[name]) for name in (column, *_LOW_HIGH))
-    return Measurement(*interval, what, (source,), POSITIVE, bounds, published)
+    return Measurement(*interval, phrase, (source,), POSITIVE, bounds, published)
 
 
 @measures(sets_range=True)
@@ -125,15 +125,15 @@ def typical_model(
 ) -> Measurement:
     """Measure the median over the trained models of a variance or a debiased bias, with its exact interval.
 
-    The claim holds where the published value is that of a usual model: between the 5 % and the 95 % quantile of the
-    models, as far above and below the median as they are here. The value must be far above its floor.
+    The range contains the medians for which the published value lies between the 5 % and the 95 % quantile of the
+    models, with the measured ratios of these to the median. The value must be far above its floor.
     """
     source, published = _entry_and_published(evidence, entry, quantity)
     values = source.frame[_COLUMNS[quantity]]
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
-    what = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
+    phrase = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
     bounds = published * median / high, published * median / low
-    return Measurement(*intervals.quantile(values, 0.5), what, (source,), POSITIVE, bounds, published)
+    return Measurement(*intervals.quantile(values, 0.5), phrase, (source,), POSITIVE, bounds, published)
 
 
 def _entry_and_published(evidence: Evidence, name: str, quantity: str) -> tuple[Source, float]:
@@ -161,8 +161,8 @@ def step_time_ratio(
     if not pairs:
         raise NotRun(f"no row of {table} has both {algorithm} and {against}")
     rounds = f"{len(source.frame)} rounds of {len(pairs)} row{'s' * (len(pairs) > 1)}"
-    what = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
-    return Measurement(*intervals.ratio_of_times(pairs), what, (source,), POSITIVE)
+    phrase = f"processor time of an iteration, {algorithm} over {against}, mean over {rounds}"
+    return Measurement(*intervals.ratio_of_times(pairs), phrase, (source,), POSITIVE)
 
 
 @measures()
@@ -171,29 +171,29 @@ def run_time_ratio(
 ) -> Measurement:
     """Measure the ratio of the times of an iteration in runs, the geometric mean over panels, with their range.
 
-    It is for algorithms whose iterations grow longer as training goes on, as those of UCD; others are timed side by
-    side, see `step_time_ratio`. Only runs on the same processor, with the same number of threads and on the same
-    backend are compared, and models with as many hidden units as the paper's. Short runs, few trials and stand-in data
-    do not matter here, so that no sources are returned, whose budgets would be compared with what the claim needs.
+    It is for algorithms whose iterations become longer during training, such as UCD; for others see `step_time_ratio`.
+    Only runs on the same processor, with the same number of threads and on the same backend are compared, and models
+    with as many hidden units as the paper's. Short runs, few trials and stand-in data do not matter here: no sources
+    are returned, so that their budgets are not compared with the requirements of the claim.
     """
     ratios, notes = [], []
-    shown = {name: evidence.spec(name) for name in figures}
-    for figure, panel in [(name, panel) for name, spec in shown.items() if spec for panel in spec.panels]:
+    specs = {name: evidence.spec(name) for name in figures}
+    for figure, panel in [(name, panel) for name, spec in specs.items() if spec for panel in spec.panels]:
         if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
             continue
-        if (hidden := shown[figure].as_published("hidden", panel.hidden, panel.name)) != panel.hidden:
+        if (hidden := specs[figure].as_published("hidden", panel.hidden, panel.name)) != panel.hidden:
             notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {hidden} hidden units")
             continue
-        one, other = (evidence.of(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
-        if machine_of(one.meta) != machine_of(other.meta):
+        source, other = (evidence.of(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
+        if machine_of(source.meta) != machine_of(other.meta):
             notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
             continue
-        ratios.append(seconds_per_iteration(one.meta) / seconds_per_iteration(other.meta))
+        ratios.append(seconds_per_iteration(source.meta) / seconds_per_iteration(other.meta))
     if not ratios:
         raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
     panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
-    what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
-    return Measurement(*intervals.range_of(ratios), what, (), POSITIVE, notes=tuple(notes))
+    phrase = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
+    return Measurement(*intervals.range_of(ratios), phrase, (), POSITIVE, notes=tuple(notes))
 
 
 @measures(sets_range=True)
@@ -212,9 +212,9 @@ def run_time_magnitude(
     value, published = float(line.ratio), float(line.published_ratio)
     if np.isnan(published):
         raise NotRun(f"no published time of {algorithm} in {table}")
-    what = f"training time of {line.label} over that of the reference of {table}"
+    phrase = f"training time of {line.label} over that of the reference of {table}"
     bounds = published / factor, published * factor
-    return Measurement(value, value, value, what, (source,), POSITIVE, bounds, published)
+    return Measurement(value, value, value, phrase, (source,), POSITIVE, bounds, published)
 
 
 @measures()
@@ -223,16 +223,16 @@ def rank_difference(
 ) -> Measurement:
     """Measure the mean rank of one algorithm minus that of another over the contests in which both take part.
 
-    Below zero the first one is better. The interval is Student's over the contests, and over the trials where there are
-    fewer than three contests. Contests without ranks at this cost are left out.
+    Below zero the first one is better. The interval is Student's over the contests, or over the trials of fewer than
+    three contests. Contests without ranks at this cost are omitted.
     """
-    one, other = evidence.of(ranks, "arena_ranks"), evidence.of(against, "arena_ranks")
+    source, other = evidence.of(ranks, "arena_ranks"), evidence.of(against, "arena_ranks")
     at_cost = [
-        source.frame[source.frame["cost"] == cost].set_index(["contest", "trial"])["rank"] for source in (one, other)
+        item.frame[item.frame["cost"] == cost].set_index(["contest", "trial"])["rank"] for item in (source, other)
     ]
     differences = (at_cost[0] - at_cost[1]).dropna()
     if differences.empty:
         raise NotRun(f"no contest has ranks at equal {COSTS[cost]}: algorithms have no evaluation near the budget")
     contests = ", ".join(differences.index.unique("contest"))
-    what = f"mean rank of {one.label} minus that of {other.label} at equal {COSTS[cost]} ({contests})"
-    return Measurement(*over_contests(differences), what, (one, other))
+    phrase = f"mean rank of {source.label} minus that of {other.label} at equal {COSTS[cost]} ({contests})"
+    return Measurement(*over_contests(differences), phrase, (source, other))

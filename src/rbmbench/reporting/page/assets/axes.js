@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
-// What the horizontal axis of figures of training counts: iterations, processor seconds or Gibbs steps.
+// Unit of the horizontal axis of figures of training: iterations, processor seconds or Gibbs steps.
 
-// Titles of what it can count beside what the figure itself counts.
+// Titles of the axis in units other than that of the figure.
 const COUNTED = {
   own: "",
   seconds: "processor seconds of training, of one trial",
@@ -18,46 +18,46 @@ function gibbsSteps(stages, iteration) {
     steps += (stage.until - from) * stage.steps;
     from = stage.until;
   }
-  return null; // a stage whose steps have no fixed number
+  return null; // a stage without a fixed number of steps
 }
 
 const countable = (series) => ({ own: true, seconds: series.some(({ seconds }) => seconds != null), steps: series.some(({ steps }) => steps.length) });
 
-// Return what the axis of a panel counts: what is chosen for the figure, if one of its curves has a place on it.
-function countedIn(panel, shown) {
-  return isTraining(panel) && countable(panel.series)[shown.counted] ? shown.counted : "own";
+// Return the unit of the axis of a panel: the chosen one, if any of its curves has values in it.
+function countedIn(panel, view) {
+  return isTraining(panel) && countable(panel.series)[view.counted] ? view.counted : "own";
 }
 
-// Return the function that takes the x of a curve to the chosen axis; null where the curve has no place on it.
-function abscissa(panel, one, shown) {
-  const counted = countedIn(panel, shown);
+// Return the function from x of a curve to the chosen unit; null where the curve has no value in it.
+function abscissa(panel, curve, view) {
+  const counted = countedIn(panel, view);
   if (counted === "own") return (x) => x;
   const iterations = (x) => x * (panel.epoch ?? 1);
-  if (counted === "seconds") return (x) => (one.seconds == null ? null : iterations(x) * one.seconds);
-  return (x) => gibbsSteps(one.steps, iterations(x));
+  if (counted === "seconds") return (x) => (curve.seconds == null ? null : iterations(x) * curve.seconds);
+  return (x) => gibbsSteps(curve.steps, iterations(x));
 }
 
-const xTitle = (card, panel) => COUNTED[countedIn(panel, card.shown)] || panel.x_title;
+const xTitle = (card, panel) => COUNTED[countedIn(panel, card.view)] || panel.x_title;
 
-// Return the choice of what the horizontal axis counts, where the runs tell more than iterations.
+// Return the choice of the unit of the horizontal axis, if runs have several.
 function counting(card) {
-  const has = countable(card.panels.filter(isTraining).flatMap((panel) => panel.series));
-  if (!has.seconds && !has.steps) return [];
+  const available = countable(card.panels.filter(isTraining).flatMap((panel) => panel.series));
+  if (!available.seconds && !available.steps) return [];
   const names = { own: card.panels.find(isTraining).x_title, seconds: "processor second", steps: "Gibbs step" };
-  const options = Object.keys(names).filter((name) => has[name]).map((name) => element("option", { value: name }, names[name]));
-  const select = element("select", { name: "counted", onchange: () => { card.shown.counted = select.value; redraw(card); } }, ...options);
+  const options = Object.keys(names).filter((name) => available[name]).map((name) => element("option", { value: name }, names[name]));
+  const select = element("select", { name: "counted", onchange: () => { card.view.counted = select.value; redraw(card); } }, ...options);
   return [element("label", {}, "x: ", select)];
 }
 
-// Return in words what the chosen axis counts, and which curves have no place on it.
+// Return the unit of the chosen axis in words, and the curves without values in it.
 function countingWords(card) {
-  const { counted } = card.shown;
+  const { counted } = card.view;
   if (counted === "own") return "";
-  // A stage without a fixed number of steps ends a curve: it has no place at the last x of its panel.
+  // A stage without a fixed number of steps ends a curve: it has no value at the last x of its panel.
   const without = card.panels.filter(isTraining).flatMap((panel) => {
     const last = panel.x[panel.x.length - 1];
-    const lost = (one) => (counted === "seconds" ? one.seconds == null : gibbsSteps(one.steps, last * (panel.epoch ?? 1)) == null);
-    return panel.series.filter(lost).map(({ label }) => label);
+    const isMissing = ({ seconds, steps }) => (counted === "seconds" ? seconds == null : gibbsSteps(steps, last * (panel.epoch ?? 1)) == null);
+    return panel.series.filter(isMissing).map(({ label }) => label);
   });
   const words = {
     seconds: `Processor seconds in which one trial was trained: iterations times the mean time of an iteration of its run, evaluation not counted.${card.machines > 1 ? ` The runs were made on ${card.machines} kinds of machines or with different threads: compare times of different curves with care.` : ""}`,

@@ -2,12 +2,12 @@
 "use strict";
 // Interactive curves, drawn by uPlot from the page's block of data when their figure comes into view.
 
-let REPORT = null; // what the page shows, see readReport
+let REPORT = null; // contents of the page, see readReport
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const hidden = new Set(); // algorithms that are hidden on the whole page
 const cards = []; // figures that have been drawn
 
-// Read what the page shows: JSON, compressed.
+// Read the contents of the page: compressed JSON.
 async function readReport() {
   const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));
   const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -16,23 +16,23 @@ async function readReport() {
 
 // Return a new element with attributes and children; strings become text, never HTML.
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value != null) made.setAttribute(key, value);
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value != null) node.setAttribute(key, value);
   }
-  made.append(...children);
-  return made;
+  node.append(...children);
+  return node;
 }
 
 function ink(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Return the luminance of a colour, its parts from 0 to 255, as WCAG defines it.
-function luminance(parts) {
-  const [red, green, blue] = parts.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+// Return the luminance of a colour, its channels from 0 to 255, by WCAG.
+function luminance(channels) {
+  const [red, green, blue] = channels.map((channel) => channel / 255).map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
@@ -44,16 +44,16 @@ function colourOf(key) {
   if (colour === "#000000") return ink("--ink");
   if (!DARK.matches) return colour;
   const page = luminance(parsed(ink("--paper")));
-  const own = parsed(colour);
+  const channels = parsed(colour);
   for (let share = 0; share < 1; share += 0.05) {
-    const lighter = own.map((part) => Math.round(part + share * (255 - part)));
-    if (luminance(lighter) + 0.05 >= VISIBLE * (page + 0.05)) return `#${lighter.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    const lighter = channels.map((channel) => Math.round(channel + share * (255 - channel)));
+    if (luminance(lighter) + 0.05 >= VISIBLE * (page + 0.05)) return `#${lighter.map((channel) => channel.toString(16).padStart(2, "0")).join("")}`;
   }
   return ink("--ink");
 }
 
 const parsed = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
-const mixed = (colour, share) => colour + Math.round(255 * share).toString(16).padStart(2, "0"); // with what is behind it
+const mixed = (colour, share) => colour + Math.round(255 * share).toString(16).padStart(2, "0"); // with the background
 
 // Save text as a file, without asking any server.
 function save(text, name, type = "text/csv") {
@@ -70,27 +70,27 @@ function csv(lines) {
 const short = (value) => (value == null ? "" : String(Number(value.toPrecision(5))));
 
 // Return the lines of a panel in the order of uPlot's series: single trials, then low, high and mean of each curve.
-function linesOf(panel, shown) {
-  const singles = shown.singles ? panel.series.flatMap((one, curve) => one.singles.map((values) => ({ curve, part: "single", values }))) : [];
-  return [...singles, ...panel.series.flatMap((one, curve) => ["low", "high", "mean"].map((part) => ({ curve, part, values: one[part] })))];
+function linesOf(panel, view) {
+  const singles = view.singles ? panel.series.flatMap(({ singles }, curve) => singles.map((values) => ({ curve, kind: "single", values }))) : [];
+  return [...singles, ...panel.series.flatMap((series, curve) => ["low", "high", "mean"].map((kind) => ({ curve, kind, values: series[kind] })))];
 }
 
 // Return the places in uPlot's series of low, high and mean of a curve.
-function placesOf(panel, shown, curve) {
-  const singles = shown.singles ? panel.series.reduce((sum, one) => sum + one.singles.length, 0) : 0;
-  return [1, 2, 3].map((part) => singles + 3 * curve + part);
+function placesOf(panel, view, curve) {
+  const singles = view.singles ? panel.series.reduce((sum, { singles }) => sum + singles.length, 0) : 0;
+  return [1, 2, 3].map((place) => singles + 3 * curve + place);
 }
 
-const factorOf = (panel, shown) => (shown.sum && panel.rows ? panel.rows : 1);
+const factorOf = (panel, view) => (view.sum && panel.rows ? panel.rows : 1);
 
-// Return the columns that uPlot draws: all x, then the values of each line; a logarithmic axis has no number <= 0.
-function columns(panel, shown) {
-  const factor = factorOf(panel, shown);
-  const drawn = linesOf(panel, shown).map(({ curve, part, values }) => {
-    const at = abscissa(panel, panel.series[curve], shown);
-    const places = part === "single" ? panel.places : panel.x.keys();
-    const points = [...places].map((place, number) => [at(panel.x[place]), values[part === "single" ? number : place]]);
-    return points.filter(([x, y]) => x != null && !(shown.logX && x <= 0) && y != null && !(shown.logY && y <= 0));
+// Return the columns for uPlot: all x, then the values of each line; a logarithmic axis has no number <= 0.
+function columns(panel, view) {
+  const factor = factorOf(panel, view);
+  const drawn = linesOf(panel, view).map(({ curve, kind, values }) => {
+    const at = abscissa(panel, panel.series[curve], view);
+    const places = kind === "single" ? panel.places : panel.x.keys();
+    const points = [...places].map((place, number) => [at(panel.x[place]), values[kind === "single" ? number : place]]);
+    return points.filter(([x, y]) => x != null && !(view.logX && x <= 0) && y != null && !(view.logY && y <= 0));
   });
   const x = [...new Set(drawn.flatMap((points) => points.map(([at]) => at)))].sort((a, b) => a - b);
   const placeOf = new Map(x.map((at, place) => [at, place]));
@@ -102,22 +102,22 @@ function columns(panel, shown) {
   return [x, ...drawn.map(column)];
 }
 
-// Return the lines of uPlot that the vertical range holds: all that are shown, of a marked claim only its own.
+// Return the columns of uPlot for the vertical range: those of visible lines, or of the curves of a marked claim.
 function fitted(u, card, panel) {
   const mark = markIn(card, panel);
-  const lines = linesOf(panel, card.shown).map(({ curve }, place) => [curve, place + 1]);
-  const own = lines.filter(([curve, line]) => u.series[line].show && (!mark || mark.curves.includes(curve)));
-  return own.map(([, line]) => u.data[line]);
+  const lines = linesOf(panel, card.view).map(({ curve }, place) => [curve, place + 1]);
+  const included = lines.filter(([curve, line]) => u.series[line].show && (!mark || mark.curves.includes(curve)));
+  return included.map(([, line]) => u.data[line]);
 }
 
-// The part of the climb at the start is left out of the range of log-likelihoods while all iterations are shown.
+// The climb at the start is not in the range of log-likelihoods while all iterations are shown.
 function verticalRange(card, panel) {
-  const { shown } = card;
-  const factor = factorOf(panel, shown);
+  const { view } = card;
+  const factor = factorOf(panel, view);
   return (u) => {
     const [x] = u.data;
-    const { min, max } = u.series[0]; // the x that are shown; the scale has its new ends after this
-    const climbs = panel.y_title.includes("log-likelihood") && min <= x[0] && max >= x[x.length - 1] && !shown.logX && !shown.logY;
+    const { min, max } = u.series[0]; // the visible x; the scale is updated later
+    const climbs = panel.y_title.includes("log-likelihood") && min <= x[0] && max >= x[x.length - 1] && !view.logX && !view.logY;
     const start = x[0] + REPORT.theme.start * (x[x.length - 1] - x[0]);
     let [least, most] = [Infinity, -Infinity];
     for (const column of fitted(u, card, panel)) {
@@ -127,18 +127,18 @@ function verticalRange(card, panel) {
         if (!climbs || x[place] >= start) least = Math.min(least, value);
       });
     }
-    if (least > most) return [shown.logY ? 0.1 : 0, 1];
-    if (panel.range && min <= x[0] && max >= x[x.length - 1] && shown.logY === panel.log_y && !markIn(card, panel)) return panel.range;
+    if (least > most) return [view.logY ? 0.1 : 0, 1];
+    if (panel.range && min <= x[0] && max >= x[x.length - 1] && view.logY === panel.log_y && !markIn(card, panel)) return panel.range;
     const heights = [...panel.lines, ...panel.printed].map(({ value }) => value);
     for (const height of [...heights, ...nearEnds(card, panel, least / factor, most / factor)]) {
-      if (shown.logY && height <= 0) continue;
+      if (view.logY && height <= 0) continue;
       [least, most] = [Math.min(least, height * factor), Math.max(most, height * factor)];
     }
-    return shown.logY ? [least / 1.15, most * 1.15] : uPlot.rangeNum(least, most, 0.06, true);
+    return view.logY ? [least / 1.15, most * 1.15] : uPlot.rangeNum(least, most, 0.06, true);
   };
 }
 
-const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((one) => one.marked === marked).map(({ metric }) => metric))];
+const metricsOf = (panel, marked = false) => [...new Set(panel.series.filter((series) => series.marked === marked).map(({ metric }) => metric))];
 
 function metricWords(panel) {
   const lines = metricsOf(panel).slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`);
@@ -149,23 +149,23 @@ function metricWords(panel) {
 function seriesOptions(card, panel) {
   const pointed = markIn(card, panel);
   const { compared, path, second, third } = REPORT.theme.looks;
-  return linesOf(panel, card.shown).map(({ curve, part }) => {
-    const one = panel.series[curve];
+  return linesOf(panel, card.view).map(({ curve, kind }) => {
+    const series = panel.series[curve];
     const alpha = pointed && !pointed.curves.includes(curve) ? FADED : 1;
-    const stroke = () => colourOf(one.key);
-    const edge = { show: !hidden.has(one.key), label: one.label, points: { show: false }, spanGaps: true, alpha };
-    if (part === "single") return { ...edge, stroke, width: path.width, alpha: alpha * 0.5 };
-    if (part !== "mean") return { ...edge, stroke: "transparent", width: 0 };
-    if (one.marked) return { ...edge, stroke, width: compared.width, paths: () => null, points: { show: true, size: compared.size, width: compared.width, fill: "transparent" } };
-    const look = [REPORT.looks[one.key], second, third][metricsOf(panel).indexOf(one.metric)];
+    const stroke = () => colourOf(series.key);
+    const edge = { show: !hidden.has(series.key), label: series.label, points: { show: false }, spanGaps: true, alpha };
+    if (kind === "single") return { ...edge, stroke, width: path.width, alpha: alpha * 0.5 };
+    if (kind !== "mean") return { ...edge, stroke: "transparent", width: 0 };
+    if (series.marked) return { ...edge, stroke, width: compared.width, paths: () => null, points: { show: true, size: compared.size, width: compared.width, fill: "transparent" } };
+    const look = [REPORT.looks[series.key], second, third][metricsOf(panel).indexOf(series.metric)];
     return { ...edge, stroke, width: look.width, dash: look.dash, alpha: alpha * look.alpha, paths: panel.stepped ? uPlot.paths.stepped({ align: 1 }) : null, points: { show: panel.x.length < 25, size: 5, fill: stroke } };
   });
 }
 
 function bandOptions(card, panel) {
-  return panel.series.flatMap((one, curve) => {
-    const [low, high] = placesOf(panel, card.shown, curve);
-    return one.low.length ? [{ series: [high, low], fill: () => mixed(colourOf(one.key), card.shade ?? REPORT.theme.looks.band.alpha) }] : [];
+  return panel.series.flatMap((series, curve) => {
+    const [low, high] = placesOf(panel, card.view, curve);
+    return series.low.length ? [{ series: [high, low], fill: () => mixed(colourOf(series.key), card.shade ?? REPORT.theme.looks.band.alpha) }] : [];
   });
 }
 
@@ -181,26 +181,26 @@ function nearest(u, line, place) {
   return x[place] - x[before] <= x[after] - x[place] ? before : after;
 }
 
-// Write at the cursor what the curves are there: mean, band and number of trials.
-function tell(u, card, panel, tip) {
+// Write the values of the curves at the cursor: mean, band and number of trials.
+function writeTip(u, card, panel, tip) {
   const place = u.cursor.idx;
   if (place == null || !u.over.parentNode.classList.contains("active")) {
     tip.hidden = true;
     return;
   }
-  const curves = panel.series.map((one, number) => {
-    const places = placesOf(panel, card.shown, number);
-    const own = nearest(u, places[2], place);
-    const [low, high, mean] = places.map((line) => u.data[line][own]);
-    return { one, x: u.data[0][own], low, high, mean, bar: estimates(card, panel, one).find(({ x }) => x === u.data[0][own]) };
+  const curves = panel.series.map((series, number) => {
+    const places = placesOf(panel, card.view, number);
+    const point = nearest(u, places[2], place);
+    const [low, high, mean] = places.map((line) => u.data[line][point]);
+    return { series, x: u.data[0][point], low, high, mean, bar: estimates(card, panel, series).find(({ x }) => x === u.data[0][point]) };
   });
-  const shown = curves.filter(({ one, mean }) => mean != null && !hidden.has(one.key)).sort((a, b) => b.mean - a.mean);
-  const lines = shown.map(({ one, x, low, high, mean, bar }) => {
+  const visible = curves.filter(({ series, mean }) => mean != null && !hidden.has(series.key)).sort((a, b) => b.mean - a.mean);
+  const lines = visible.map(({ series, x, low, high, mean, bar }) => {
     const interval = bar ? `, interval of the estimate: ${bar.low == null ? "below" : `${short(bar.low)} to`} ${short(bar.high)}` : "";
     const band = low == null ? "" : ` (${short(low)} to ${short(high)})`;
-    const name = element("span", { style: `color: ${colourOf(one.key)}` }, "■ ");
+    const name = element("span", { style: `color: ${colourOf(series.key)}` }, "■ ");
     const at = x === u.data[0][place] ? "" : ` at ${short(x)}`;
-    return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${interval}${at}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
+    return element("div", {}, name, `${series.label}${series.metric ? ", " + series.metric : ""}: ${short(mean)}${band}${interval}${at}${series.trials > 1 ? `, ${series.trials} trials` : ""}`);
   });
   tip.replaceChildren(element("b", {}, panel.ticks[u.data[0][place]] ?? `${xTitle(card, panel)} ${short(u.data[0][place])}`), ...lines);
   tip.hidden = false;
@@ -211,10 +211,10 @@ function tell(u, card, panel, tip) {
 }
 
 // Return the intervals of the estimates behind a curve, in the units of the axes; null for a lower end without bound.
-function estimates(card, panel, one) {
-  const [at, factor] = [abscissa(panel, one, card.shown), factorOf(panel, card.shown)];
+function estimates(card, panel, series) {
+  const [at, factor] = [abscissa(panel, series, card.view), factorOf(panel, card.view)];
   const scaled = (value) => (value == null ? null : value * factor);
-  const ends = one.estimate_high.map((high, place) => ({ x: at(panel.x[place]), low: scaled(one.estimate_low[place]), high: scaled(high) }));
+  const ends = series.estimate_high.map((high, place) => ({ x: at(panel.x[place]), low: scaled(series.estimate_low[place]), high: scaled(high) }));
   return ends.filter(({ x, high }) => x != null && high != null);
 }
 
@@ -225,16 +225,16 @@ function drawEstimates(u, card, panel) {
   u.ctx.beginPath();
   u.ctx.rect(left, top, width, height);
   u.ctx.clip();
-  for (const one of panel.series.filter(({ key }) => !hidden.has(key))) {
-    u.ctx.strokeStyle = colourOf(one.key);
-    const { width: wide, dash, alpha } = REPORT.theme.looks[one.marked ? "compared_estimate" : "estimate"];
+  for (const series of panel.series.filter(({ key }) => !hidden.has(key))) {
+    u.ctx.strokeStyle = colourOf(series.key);
+    const { width: wide, dash, alpha } = REPORT.theme.looks[series.marked ? "compared_estimate" : "estimate"];
     u.ctx.lineWidth = wide * devicePixelRatio;
     u.ctx.globalAlpha = alpha;
-    u.ctx.setLineDash(dash.map((part) => part * devicePixelRatio));
-    for (const { x, low, high } of estimates(card, panel, one)) {
+    u.ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
+    for (const { x, low, high } of estimates(card, panel, series)) {
       const across = u.valToPos(x, "x", true);
       u.ctx.beginPath();
-      u.ctx.moveTo(across, low == null || (card.shown.logY && low <= 0) ? top + height : u.valToPos(low, "y", true));
+      u.ctx.moveTo(across, low == null || (card.view.logY && low <= 0) ? top + height : u.valToPos(low, "y", true));
       u.ctx.lineTo(across, u.valToPos(high, "y", true));
       u.ctx.stroke();
     }
@@ -242,7 +242,7 @@ function drawEstimates(u, card, panel) {
   u.ctx.restore();
 }
 
-// Powers of ten, at most some seven of them; also twice and five times a power where there are few.
+// Return powers of ten, at most about seven; also twice and five times a power if there are few.
 function logTicks(least, most) {
   const [first, last] = [Math.ceil(Math.log10(least) - 1e-9), Math.floor(Math.log10(most) + 1e-9)];
   const ticks = [];
@@ -271,22 +271,22 @@ function axis(logarithmic, names = []) {
 
 function draw(card, panel, box) {
   const tip = element("div", { class: "tip", hidden: true });
-  box.parentNode.querySelector(".axis").textContent = panel.y_title.replace("per sample", card.shown.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
+  box.parentNode.querySelector(".axis").textContent = panel.y_title.replace("per sample", card.view.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
   const options = {
     width: Math.max(box.clientWidth, 200),
     height: 250,
     legend: { show: false },
     scales: {
-      x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
-      y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(card, panel) },
+      x: { time: false, distr: card.view.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
+      y: { distr: card.view.logY ? 3 : 1, range: verticalRange(card, panel) },
     },
-    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: REPORT.theme.fonts.label }, { ...axis(card.shown.logY), size: 62 }],
+    axes: [{ ...axis(card.view.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: REPORT.theme.fonts.label }, { ...axis(card.view.logY), size: 62 }],
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
-    cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
-    hooks: { setCursor: [(u) => tell(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel), (u) => drawEstimates(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
+    cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.view)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
+    hooks: { setCursor: [(u) => writeTip(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel), (u) => drawEstimates(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
   };
-  const u = new uPlot(options, columns(panel, card.shown), box);
+  const u = new uPlot(options, columns(panel, card.view), box);
   u.root.append(tip);
   const active = (now) => {
     u.over.parentNode.classList.toggle("active", now);
@@ -307,7 +307,7 @@ function draw(card, panel, box) {
   return u;
 }
 
-// Draw all panels of a figure anew, with its present switches.
+// Draw all panels of a figure again, with its present switches.
 function redraw(card) {
   card.words.textContent = countingWords(card);
   card.words.hidden = !card.words.textContent;
@@ -320,21 +320,21 @@ function sample(key) {
   const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
   const attributes = { x1: 0, x2: 30, y1: 5, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" "), style: `stroke: ${colourOf(key)}` };
   for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
-  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  drawn.setAttribute("viewBox", "0 0 30 10");
-  drawn.setAttribute("aria-hidden", "true");
-  drawn.append(line);
-  return drawn;
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("viewBox", "0 0 30 10");
+  picture.setAttribute("aria-hidden", "true");
+  picture.append(line);
+  return picture;
 }
 
-// Show the choice of algorithms in all figures that have been drawn.
+// Apply the choice of algorithms to all drawn figures.
 function applyHidden() {
   for (const button of document.querySelectorAll(".legend [data-key]")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.key));
   for (const model of document.querySelectorAll(".models [data-key]")) model.hidden = hidden.has(model.dataset.key);
   for (const card of cards) {
     card.plots.forEach((u, place) => {
       const panel = card.panels[place];
-      u.batch(() => linesOf(panel, card.shown).forEach(({ curve }, line) => u.setSeries(line + 1, { show: !hidden.has(panel.series[curve].key) }, false)));
+      u.batch(() => linesOf(panel, card.view).forEach(({ curve }, line) => u.setSeries(line + 1, { show: !hidden.has(panel.series[curve].key) }, false)));
     });
   }
 }
@@ -344,7 +344,7 @@ function toggle(key) {
   applyHidden();
 }
 
-// Show one algorithm alone; all again, if it is alone already.
+// Show one algorithm alone; all, if it is alone already.
 function isolate(key, keys) {
   const alone = keys.every((other) => (other === key) !== hidden.has(other));
   hidden.clear();
@@ -352,12 +352,12 @@ function isolate(key, keys) {
   applyHidden();
 }
 
-// Return a button for each algorithm, which hides or shows it; ``labels`` are theirs by their keys.
+// Return buttons that hide or show algorithms; ``labels`` are by key.
 function algorithmButtons(labels, name) {
   const title = "click: hide or show on the whole page; double click: show alone";
-  const every = Object.keys(REPORT.looks);
+  const keys = Object.keys(REPORT.looks);
   const buttons = [...labels].map(([key, label]) =>
-    element("button", { type: "button", "data-key": key, "aria-pressed": !hidden.has(key), title, onclick: () => toggle(key), ondblclick: () => isolate(key, every) }, sample(key), label),
+    element("button", { type: "button", "data-key": key, "aria-pressed": !hidden.has(key), title, onclick: () => toggle(key), ondblclick: () => isolate(key, keys) }, sample(key), label),
   );
   return element("div", { class: "legend", role: "group", "aria-label": name }, ...buttons);
 }
@@ -365,13 +365,13 @@ function algorithmButtons(labels, name) {
 function legend(card) {
   const labels = new Map(card.panels.flatMap(({ series }) => series.map(({ key, label }) => [key, label])));
   const change = (name, text) => {
-    const box = element("input", { type: "checkbox", name, onchange: () => { card.shown[name] = box.checked; redraw(card); } });
-    box.checked = card.shown[name];
+    const box = element("input", { type: "checkbox", name, onchange: () => { card.view[name] = box.checked; redraw(card); } });
+    box.checked = card.view[name];
     return element("label", {}, box, ` ${text}`);
   };
   const switches = [change("logX", "log x"), change("logY", "log y")];
   if (card.panels.some(({ rows }) => rows)) switches.push(change("sum", "sum over the training set"));
-  const singles = Math.max(...card.panels.flatMap(({ series }) => series.map((one) => one.singles.length)));
+  const singles = Math.max(...card.panels.flatMap(({ series }) => series.map((curve) => curve.singles.length)));
   if (singles > 0) switches.push(change("singles", `single trials (at most ${singles})`));
   switches.push(...counting(card));
   const reset = element("button", { type: "button", onclick: () => redraw(card) }, "reset zoom");
@@ -387,7 +387,7 @@ function numbers(card) {
   return lines;
 }
 
-// Return a table of the means of a panel, which is filled when it is opened.
+// Return a table of the means of a panel, filled when opened.
 function dataTable(panel) {
   const details = element("details", { class: "data" }, element("summary", {}, "Numbers"));
   const fill = () => {
@@ -401,7 +401,7 @@ function dataTable(panel) {
   return details;
 }
 
-// Return a list of what stands beside the curves of a panel: horizontal lines and values that the paper prints.
+// Return horizontal lines of a panel and values printed in the paper, in words.
 function levelWords(panel) {
   const lines = panel.lines.map(({ title, value }) => `╌ ${title}, ${short(value)}`);
   return [...lines, ...panel.printed.map(({ label, value }) => `◇ printed in the paper: ${label}, ${short(value)}`)].join("; ");
@@ -410,9 +410,9 @@ function levelWords(panel) {
 // Replace the picture of a figure by interactive panels.
 function build(article, figure) {
   const { panels, shade, machines } = figure;
-  const shown = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false, singles: false, counted: "own" };
-  const card = { name: article.id, article, panels, shade, machines, shown, plots: [], boxes: [], pointed: null };
-  const parts = panels.map((panel) => {
+  const view = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false, singles: false, counted: "own" };
+  const card = { name: article.id, article, panels, shade, machines, view, plots: [], boxes: [], pointed: null };
+  const items = panels.map((panel) => {
     const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys tell the values, the table below has them all` });
     card.boxes.push(box);
     const levels = levelWords(panel);
@@ -421,16 +421,16 @@ function build(article, figure) {
   const charts = article.querySelector(".charts");
   charts.style.minHeight = "";
   card.words = element("p", { class: "facts", "aria-live": "polite", hidden: true });
-  charts.append(...legend(card), card.words, element("div", { class: "panels" }, ...parts));
+  charts.append(...legend(card), card.words, element("div", { class: "panels" }, ...items));
   startPointing(card);
   redraw(card);
   cards.push(card);
   return card;
 }
 
-const waiting = new Map(); // figures that are not drawn yet, by their article
+const waiting = new Map(); // figures that are not drawn yet, by article
 
-// Return the figure of an article, drawn now if it was not; null if it has no curves.
+// Return the figure of an article, drawn if necessary; null if it has no curves.
 function drawnCard(article) {
   if (waiting.has(article)) {
     const figure = waiting.get(article);
@@ -452,16 +452,16 @@ function startCharts() {
     },
     { rootMargin: "400px" },
   );
-  // Asked once, before anything changes: each answer about a changed page lays it out anew.
+  // Read once, before any change: reading from a changed page computes its layout again.
   const across = Math.max(1, Math.floor(((document.querySelector(".charts")?.clientWidth ?? 0) + 16) / 368));
   for (const results of REPORT.results) {
-    for (const shown of results.shown.filter(({ panels }) => panels.length)) {
-      const article = document.getElementById(`${results.name}/${shown.key}`);
+    for (const figure of results.shown.filter(({ panels }) => panels.length)) {
+      const article = document.getElementById(`${results.name}/${figure.key}`);
       article.querySelector(".picture").style.display = "none";
-      // Close to the height that it will have: what is below should not move while somebody reads it.
+      // Close to the final height, so that the page below hardly moves while somebody reads it.
       const charts = article.querySelector(".charts");
-      charts.style.minHeight = `${90 + 340 * Math.ceil(shown.panels.length / across)}px`;
-      waiting.set(article, shown);
+      charts.style.minHeight = `${90 + 340 * Math.ceil(figure.panels.length / across)}px`;
+      waiting.set(article, figure);
       seen.observe(article);
     }
   }

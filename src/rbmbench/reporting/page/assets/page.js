@@ -2,7 +2,7 @@
 "use strict";
 // The claims, tables that can be sorted, buttons that copy commands, and the start of everything.
 
-// Search, filter and sort the claims, AT_ONCE rows of which are displayed at first. The state is in the address:
+// Search, filter and sort the claims, the first AT_ONCE rows of which are displayed. The state is in the address:
 // #claims?paper=popcd&verdict=reproduced
 
 const AT_ONCE = 50;
@@ -24,7 +24,7 @@ function startExplorer() {
   const rows = [...body.rows];
   const NAMES = Object.fromEntries(REPORT.papers.flatMap(({ key, title, shown }) => [[key, title || key], ...Object.entries(shown)]));
   const words = CLAIMS.map((claim, place) => rows[place].textContent.toLowerCase());
-  const more = document.getElementById("more");
+  const button = document.getElementById("more");
   let chosen = CLAIMS;
   let limit = AT_ONCE;
   form.hidden = false;
@@ -35,8 +35,8 @@ function startExplorer() {
   }
 
   function apply() {
-    const asked = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (claim, place) => FACETS.every((name) => !form.elements[name].value || claim[name] === form.elements[name].value) && asked.every((word) => words[place].includes(word));
+    const query = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (claim, place) => FACETS.every((name) => !form.elements[name].value || claim[name] === form.elements[name].value) && query.every((word) => words[place].includes(word));
     const kept = CLAIMS.map(fits);
     rows.forEach((row, place) => (row.hidden = !kept[place]));
     const key = ORDER[form.elements.sort.value];
@@ -45,8 +45,8 @@ function startExplorer() {
     body.append(...places.map((place) => rows[place]));
     const fitting = places.filter((place) => kept[place]);
     fitting.forEach((place, rank) => rows[place].classList.toggle("later", rank >= limit));
-    more.hidden = fitting.length <= limit;
-    more.textContent = `Show ${Math.min(AT_ONCE, fitting.length - limit)} more of ${fitting.length} claims`;
+    button.hidden = fitting.length <= limit;
+    button.textContent = `Show ${Math.min(AT_ONCE, fitting.length - limit)} more of ${fitting.length} claims`;
     chosen = fitting.map((place) => CLAIMS[place]);
     form.querySelector("output").value = `${chosen.length} of ${CLAIMS.length} claims`;
   }
@@ -66,7 +66,7 @@ function startExplorer() {
     history.replaceState(null, "", String(state) ? `#claims?${state}` : "#claims");
   }
 
-  // Restore what the address says, or show the claim or the figure that it names.
+  // Restore the state in the address, or show its claim or figure.
   function follow() {
     const hash = location.hash.slice(1);
     if (hash.startsWith("claims")) document.querySelector("#claims details").open = true;
@@ -77,7 +77,7 @@ function startExplorer() {
       document.getElementById("claims").scrollIntoView();
       return;
     }
-    const [place, asked] = hash.split("?");
+    const [place, query] = hash.split("?");
     const target = place && document.getElementById(decoded(place));
     if (!target) return;
     if (target.matches("tr.later, tr[hidden]")) {
@@ -85,9 +85,9 @@ function startExplorer() {
       if (target.hidden) clear();
       apply();
     }
-    for (let part = target; part; part = part.parentElement.closest("details")) if (part.matches("details")) part.open = true;
+    for (let node = target; node; node = node.parentElement.closest("details")) if (node.matches("details")) node.open = true;
     target.scrollIntoView();
-    const state = new URLSearchParams(asked ?? "");
+    const state = new URLSearchParams(query ?? "");
     const claim = state.get("claim");
     sliders.get(target)?.(state.get("iteration"));
     const card = cards.find(({ article }) => article === target);
@@ -98,7 +98,7 @@ function startExplorer() {
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(filter));
-  more.addEventListener("click", () => { limit += AT_ONCE; apply(); });
+  button.addEventListener("click", () => { limit += AT_ONCE; apply(); });
   document.getElementById("download").addEventListener("click", () => {
     const names = ["scale", ...Object.keys(REPORT.results[0].claims[0] ?? {})];
     save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
@@ -114,7 +114,7 @@ function startExplorer() {
   follow();
 }
 
-// The strips of the claims are beside their findings and figures, too.
+// Copy the strips of claims to their findings and figures.
 function startStrips() {
   for (const item of document.querySelectorAll("ul[data-results] li")) {
     const row = `${item.parentNode.dataset.results}/${item.dataset.claim ?? item.dataset.row}`;
@@ -148,7 +148,7 @@ function startCopying() {
     button.hidden = false;
     button.addEventListener("click", async () => {
       const code = button.parentNode.querySelector("code");
-      getSelection().selectAllChildren(code); // left selected where the browser does not let a page copy
+      getSelection().selectAllChildren(code); // remains selected if the browser does not allow copying
       try {
         await navigator.clipboard.writeText(code.textContent);
         button.textContent = "copied";
@@ -171,5 +171,5 @@ async function start() {
   performance.mark("usable");
 }
 
-// A browser without DecompressionStream shows the page as it is without scripts.
+// Browsers without DecompressionStream show the page without scripts.
 if ("DecompressionStream" in window) start();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
-// A claim in the chart of its figure: its curves stand out, its window and its accepted range are shaded.
+// A claim in the chart of its figure: other curves are faded, its window and its accepted range are shaded.
 
 const FADED = 0.2;
-const STRETCH = 1.5; // ranges of the curves that the vertical axis may grow by to show the end of an accepted range
+const STRETCH = 1.5; // largest growth of the vertical axis to show an end of an accepted range, in ranges of the curves
 
 const markIn = (card, panel) => card.pointed?.marks.find((mark) => mark.panel === panel.name);
 
-// Return the ends of the accepted range that are near enough to the curves to be shown.
+// Return the ends of the accepted range near the curves, which are shown.
 function nearEnds(card, panel, least, most) {
   const mark = markIn(card, panel);
   if (!mark || mark.along !== "y") return [];
@@ -15,7 +15,7 @@ function nearEnds(card, panel, least, most) {
   return [mark.above, mark.below].filter((end) => end != null && end > least - room && end < most + room);
 }
 
-// Shade the window that a claim is measured on, and its accepted range, behind the curves.
+// Shade the window of a claim and its accepted range behind the curves.
 function drawMark(u, card, panel) {
   const mark = markIn(card, panel);
   if (!mark) return;
@@ -24,8 +24,8 @@ function drawMark(u, card, panel) {
   const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
   const place = (value, scale) => {
     const [first, length] = scale === "x" ? [left, width] : [top, height];
-    const found = u.valToPos(value, scale, true);
-    return clamp(Number.isFinite(found) ? found : value > 0 === (scale === "x") ? first + length : first, first - 2, first + length + 2);
+    const pixel = u.valToPos(value, scale, true);
+    return clamp(Number.isFinite(pixel) ? pixel : value > 0 === (scale === "x") ? first + length : first, first - 2, first + length + 2);
   };
   ctx.save();
   ctx.beginPath();
@@ -38,9 +38,9 @@ function drawMark(u, card, panel) {
     ctx.stroke();
   };
   [ctx.fillStyle, ctx.strokeStyle, ctx.lineWidth] = [ink("--accepted"), ink("--yes-edge"), devicePixelRatio];
-  const converted = mark.curves.map((curve) => abscissa(panel, panel.series[curve], card.shown));
+  const converted = mark.curves.map((curve) => abscissa(panel, panel.series[curve], card.view));
   if (mark.along === "y") {
-    const factor = factorOf(panel, card.shown);
+    const factor = factorOf(panel, card.view);
     const [high, low] = [mark.below, mark.above].map((end, edge) => (end == null ? top + edge * height : place(end * factor, "y")));
     if (mark.above != null || mark.below != null) {
       ctx.fillRect(left, high, width, low - high);
@@ -69,7 +69,7 @@ function drawMark(u, card, panel) {
 function drawLevels(u, card, panel) {
   const { left, top, width, height } = u.bbox;
   const { ctx } = u;
-  const factor = factorOf(panel, card.shown);
+  const factor = factorOf(panel, card.view);
   const pixel = devicePixelRatio;
   ctx.save();
   ctx.beginPath();
@@ -80,7 +80,7 @@ function drawLevels(u, card, panel) {
   const level = (value, { width: wide, dash }) => {
     const y = u.valToPos(value * factor, "y", true);
     ctx.lineWidth = wide * pixel;
-    ctx.setLineDash(dash.map((part) => part * pixel));
+    ctx.setLineDash(dash.map((length) => length * pixel));
     ctx.beginPath();
     ctx.moveTo(left, y);
     ctx.lineTo(left + width, y);
@@ -91,10 +91,10 @@ function drawLevels(u, card, panel) {
   for (const { value, look } of panel.lines) level(value, looks[look]);
   const half = printed.size * Math.SQRT1_2 * pixel;
   for (const { value, at } of panel.printed) {
-    // Where the axis counts something else, the place of a printed value is not known.
-    const known = at != null && countedIn(panel, card.shown) === "own";
-    const y = known ? u.valToPos(value * factor, "y", true) : level(value, printed_line);
-    const x = known ? u.valToPos(at, "x", true) : left + width - 5 * pixel;
+    // In other units of the axis a printed value has no x.
+    const placed = at != null && countedIn(panel, card.view) === "own";
+    const y = placed ? u.valToPos(value * factor, "y", true) : level(value, printed_line);
+    const x = placed ? u.valToPos(at, "x", true) : left + width - 5 * pixel;
     ctx.lineWidth = printed.width * pixel;
     ctx.beginPath();
     for (const [dx, dy] of [[0, -half], [half, 0], [0, half], [-half, 0]]) ctx.lineTo(x + dx, y + dy);
@@ -108,7 +108,7 @@ const rangeWords = ({ above, below }) => [above == null ? "" : `above ${short(ab
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// Return in words what is shown of a claim in the chart, with links to its runs and to its row.
+// Return the marked claim in words, with links to its runs and to its row.
 function pointedWords(card) {
   const { pointed } = card;
   const scale = card.name.slice(0, card.name.indexOf("/"));
@@ -122,7 +122,7 @@ function pointedWords(card) {
     mark.window && `at ${panel.x_title} ${[...new Set(mark.window.map(short))].join(" to ")} (shaded)`,
     rangeWords(mark) && `accepted on the ${mark.along} axis ${rangeWords(mark)} (green)`,
   ];
-  const runs = new Set(pointed.marks.flatMap(({ panel: name, curves }) => curves.map((curve) => card.panels.find((one) => one.name === name).series[curve].run)).filter(Boolean));
+  const runs = new Set(pointed.marks.flatMap(({ panel: name, curves }) => curves.map((curve) => card.panels.find((panel) => panel.name === name).series[curve].run)).filter(Boolean));
   const links = [...runs].flatMap((run) => [" ", element("a", { href: `#${scale}/runs/${run}` }, run)]);
   return [
     element("b", {}, `${capital(pointed.verdict)}: ${pointed.text}. `),
@@ -153,10 +153,10 @@ function point(card, claim) {
   box.scrollIntoView({ block: "center" });
 }
 
-// Show a claim, named in the address, in the chart of a figure; return whether it could be shown.
+// Show a claim in the chart of a figure; return whether it has marks there.
 function pointAt(article, name) {
   const scale = article.id.slice(0, article.id.indexOf("/"));
-  const claim = REPORT.results.find((results) => results.name === scale)?.claims.find((one) => one.claim === name && `${scale}/${one.shown}` === article.id);
+  const claim = REPORT.results.find((results) => results.name === scale)?.claims.find(({ claim, shown }) => claim === name && `${scale}/${shown}` === article.id);
   if (!claim?.marks.length) return false;
   const card = drawnCard(article);
   if (card) point(card, claim);
@@ -175,7 +175,7 @@ function startPointing(card) {
     link.after(" ", element("a", { href: link.getAttribute("href"), class: "row", "aria-label": `row of the claim: ${link.textContent}` }, "row"));
     link.setAttribute("href", addressOf(card.name, claim));
     link.title = "mark it in the chart";
-    // An address that stays as it is tells nobody.
+    // An unchanged address raises no event.
     link.addEventListener("click", () => location.hash === link.hash && pointAt(card.article, claim));
   }
 }

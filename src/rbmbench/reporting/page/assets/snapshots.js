@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
-// Images of models, with a slider that goes through the iterations of training where there are several.
+// Images of models, with a slider for the iterations of training if there are several.
 
 const sliders = new Map(); // by article: a function that shows an iteration, given as text
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 
 // Return the pictures of one algorithm, and a function that shows them at an iteration.
-function modelImages(label, found) {
-  const names = [...new Set(found.map(({ name }) => name))];
+function modelImages(label, images) {
+  const names = [...new Set(images.map(({ name }) => name))];
   const pictures = names.map((name) => ({ name, image: element("img", {}), words: element("figcaption", {}) }));
   const show = (iteration) => {
     for (const { name, image, words } of pictures) {
-      const one = found.find((other) => other.name === name && other.iteration === iteration);
-      image.hidden = !one;
-      if (one) image.src = one.address;
+      const snapshot = images.find((other) => other.name === name && other.iteration === iteration);
+      image.hidden = !snapshot;
+      if (snapshot) image.src = snapshot.address;
       const when = iteration == null ? "" : ` after ${grouped(iteration)} iterations`;
       image.alt = `${name[0].toUpperCase()}${name.slice(1)} of ${label}${when}`;
-      words.textContent = one ? one.words : "no model was kept here";
+      words.textContent = snapshot ? snapshot.words : "no model was kept here";
     }
   };
   const figures = pictures.map(({ image, words }) => element("figure", {}, image, words));
   return { box: element("div", { role: "group", "aria-label": label }, element("h4", {}, label), ...figures), show };
 }
 
-function startSnapshot(article, found) {
-  const iterations = [...new Set(found.map(({ iteration }) => iteration))].sort((a, b) => a - b);
-  const labels = new Map(found.map(({ key, label }) => [key, label]));
+function startSnapshot(article, images) {
+  const iterations = [...new Set(images.map(({ iteration }) => iteration))].sort((a, b) => a - b);
+  const labels = new Map(images.map(({ key, label }) => [key, label]));
   const models = [...labels].map(([key, label]) => {
-    const made = modelImages(label, found.filter((one) => one.key === key));
-    made.box.dataset.key = key;
-    return made;
+    const model = modelImages(label, images.filter((image) => image.key === key));
+    model.box.dataset.key = key;
+    return model;
   });
   const slider = element("input", { type: "range", min: 0, max: iterations.length - 1, step: 1 });
   const value = element("output", {});
