@@ -9,7 +9,7 @@ const COUNTED = {
   steps: "Gibbs steps of a row of the negative phase",
 };
 
-const isTraining = (panel) => ["iteration", "epoch"].includes(panel.x_title);
+const isTraining = ({ series }) => series.some(({ seconds, steps }) => seconds != null || steps.length);
 
 function gibbsSteps(stages, iteration) {
   let [steps, from] = [0, 0];

@@ -110,14 +110,14 @@ function fitted(u, card, panel) {
   return included.map(([, line]) => u.data[line]);
 }
 
-// The climb at the start is not in the range of log-likelihoods while all iterations are shown.
+// The climb at the start is not in the range of what can be summed, as in pictures, while all iterations are shown.
 function verticalRange(card, panel) {
   const { view } = card;
   const factor = factorOf(panel, view);
   return (u) => {
     const [x] = u.data;
     const { min, max } = u.series[0]; // the visible x; the scale is updated later
-    const climbs = panel.y_title.includes("log-likelihood") && min <= x[0] && max >= x[x.length - 1] && !view.logX && !view.logY;
+    const climbs = panel.rows && min <= x[0] && max >= x[x.length - 1] && !view.logX && !view.logY;
     const start = x[0] + REPORT.theme.start * (x[x.length - 1] - x[0]);
     let [least, most] = [Infinity, -Infinity];
     for (const column of fitted(u, card, panel)) {
