@@ -27,7 +27,7 @@ IMPORTED = _read()
 
 
 def are_changed() -> bool:
-    """Return whether a file of the package has changed since the import: later imports may not match the earlier ones."""
+    """Return whether a file of the package has changed since the import; later imports may not match earlier ones."""
     try:
         return _read() != IMPORTED
     except OSError:  # removed in the meantime

@@ -105,7 +105,7 @@ class Meta(dict):
 
 
 SAME_AS = "same_as"
-"""Key of kept metas that equal those of another figure or table; the value is its key, `OWN_CHECKSUM` that of its metas."""
+"""Key of kept metas equal to those of another figure or table: its key; `OWN_CHECKSUM` is that of its metas."""
 
 
 PART, PARTS, METAS = "part", "parts", "metas"
@@ -152,7 +152,7 @@ def without_shared_parts(value: object, parts: list) -> Any:
 
 
 def content_checksum(values: dict[str, object]) -> str:
-    """Return the sha256 of the values of a ``meta.json`` without its own checksum; the layout of the text is no part."""
+    """Return the sha256 of the values of a ``meta.json`` except its own checksum; text layout does not matter."""
     plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
