@@ -42,7 +42,7 @@ class _Sizes(NamedTuple):
 
 
 def unsupported_reason(rows: int, m: int, n: int, k: int, dtype) -> str | None:
-    """Return why the kernels do not support iterations of these sizes, or None if they do.
+    """Return the reason why the kernels do not support iterations of these sizes, or None if they do.
 
     Mini-batches of ``rows`` rows, m visible and n hidden units, k Gibbs steps, parameters of type ``dtype``.
     """
