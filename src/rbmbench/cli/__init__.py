@@ -75,8 +75,8 @@ def _one_line_warnings():
         if issubclass(category, RbmbenchWarning):
             sys.stderr.show(f"rbmbench: warning: {message}\n")
         else:
-            others(message, category, *place)
+            show_others(message, category, *place)
 
     with warnings.catch_warnings():
-        others, warnings.showwarning = warnings.showwarning, show
+        show_others, warnings.showwarning = warnings.showwarning, show
         yield
