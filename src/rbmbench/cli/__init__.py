@@ -54,7 +54,7 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
     except RbmbenchError as error:
         code, text = 2, f"error: {error}"
     except MemoryError as error:
-        code, text = 2, f"error: asks for more memory than there is ({' '.join(str(error).split())})"
+        code, text = 2, f"error: needs more memory than there is ({' '.join(str(error).split())})"
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise

@@ -39,7 +39,7 @@ def forecast(arguments: Namespace) -> None:
         times = duration(row.processor_seconds), duration(row.wall_seconds)
         rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
     table_text = tabulate(rows, header, colalign=("left", *["right"] * 4))
-    print(f"{planned.scale} scale, what is left to compute:\n\n{table_text}\n")
+    print(f"{planned.scale} scale, jobs to compute:\n\n{table_text}\n")
     print("; ".join(f"on {number} cores: {duration(seconds)}" for number, seconds in larger.items()).capitalize() + ".")
     print(f"Fitted to {model.basis}.")
     print("Times are for otherwise idle cores.")

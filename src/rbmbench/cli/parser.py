@@ -340,7 +340,7 @@ def _add_steps(commands) -> None:
         "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
     job_arguments = arguments, COMPUTATION | _resumable()
-    text = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
+    text = "folders of evaluations of a scale whose models are evaluated again; --settings has the changes"
     again = {"--again": _folder(text, nargs="+")}
     text = "the same as job evaluate, or again with other settings"
     add("evaluate", "computing:evaluate", text, again, *job_arguments).set_defaults(kind="evaluate")

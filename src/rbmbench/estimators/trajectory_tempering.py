@@ -134,9 +134,8 @@ class TrajectoryTempering(Estimator):
         for r in np.flatnonzero(on_host(state["acceptance"]) < self.threshold):
             replica = slice(r, r + 1)
             replica_stream = Stream(int(branch.seed), branch.trials[replica], int(branch.purpose), branch.number)
-            products[r] += self._freeze(
-                rbm[replica], {name: array[replica] for name, array in state.items()}, replica_stream, remaining[r]
-            )
+            views = {name: array[replica] for name, array in state.items()}
+            products[r] += self._freeze(rbm[replica], views, replica_stream, remaining[r])
         chain_differences, member_differences = self._round(rbm, state, stream, self.buffers)
         accepted = np.exp(np.minimum(member_differences - chain_differences, 0)).mean(axis=1)
         state["acceptance"] += SMOOTHING * (accepted - state["acceptance"])

@@ -35,7 +35,7 @@ def one_line(reader: Callable) -> Callable:
         except (UnreadableError, FileNotFoundError, IsADirectoryError, PermissionError):
             raise
         except MemoryError:
-            raise UnreadableError("asks for more memory than there is") from None
+            raise UnreadableError("needs more memory than there is") from None
         except RecursionError:
             raise UnreadableError("is nested too deeply") from None
         except Exception as error:

@@ -140,10 +140,8 @@ def tempered_log_partition(
                 list(pool.map(methodcaller("advance", piece.steps), group))
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
-                    done = sum(
-                        budget if len(model.estimate) else min(model.sets.products, budget) for model in temperings
-                    )
-                    progress(done, budget * len(temperings))
+                    spent = [budget if len(t.estimate) else min(t.sets.products, budget) for t in temperings]
+                    progress(sum(spent), budget * len(temperings))
                 if pause:
                     pause(partial(_saved, temperings[: first + threads]))
     values = np.array([tempering.estimate for tempering in temperings]).T.reshape(-1, *rbm.W.shape[:-2])

@@ -107,7 +107,7 @@ def _exceeds(side: tuple, other: tuple) -> np.ndarray:
 
 
 def _tail(count, complement, chance) -> np.ndarray:
-    """Return P(X >= count), X ~ Binomial(count + rest, chance), for numbers that need not be whole."""
+    """Return P(X >= count), X ~ Binomial(count + complement, chance), for numbers that need not be whole."""
     return np.where(count > 0, scipy.special.betainc(np.maximum(count, 1e-9), complement + 1, chance), 1.0)
 
 

@@ -79,10 +79,8 @@ class TrajectoryTempering:
             difference_x, difference_y = energies[low] - upper_x, lower_y - energies[high]
             accepted = exchanges(difference_x - difference_y, uniforms[low])
             visible[low], visible[high] = exchanged(accepted[..., None], x, y)
-            energies[low], energies[high] = (
-                np.where(accepted, lower_y, energies[low]),
-                np.where(accepted, upper_x, energies[high]),
-            )
+            energies[low] = np.where(accepted, lower_y, energies[low])
+            energies[high] = np.where(accepted, upper_x, energies[high])
             differences[first::2] = on_host(np.stack([difference_x, difference_y], axis=1))
 
 

@@ -66,8 +66,7 @@ class Loop:
         evaluated = {boundary for boundary in boundaries(self.settings) if boundary <= self.iteration}
         self.evaluated = max(evaluated.union(saved["curve"]["iteration"].tolist()), default=0)
         self.evaluate.restore(saved["snapshots"])
-        stage = self._stage()
-        first = 0
+        stage, first = self._stage(), 0
         for shard in self.shards:
             cut = slice(first, first + len(shard.trials))
             shard.stream.number = saved["draw"]
@@ -112,7 +111,7 @@ class Loop:
                         return
 
     def _train_within(self, budget: float) -> bool:
-        """Make one iteration, and undo it for trials above the budget; return whether to evaluate the run.
+        """Make one iteration, and undo it for trials that exceed the budget; return whether to evaluate the run.
 
         The cost of an iteration may depend on its result. Trials that have ended are computed, and undone, until the
         last one ends.
@@ -171,10 +170,8 @@ class Loop:
             return self.spent
         diagnostics = self._diagnostics()
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
-        trial_means = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
-        return self.spent + [
-            iterations * shard.update.products(shard.estimator, *sizes, means) for means in trial_means
-        ]
+        means = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
+        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, mean) for mean in means]
 
     def _report(self) -> None:
         self._reported_at = monotonic()

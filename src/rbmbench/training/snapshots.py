@@ -181,9 +181,7 @@ class _AnnealedEvaluation:
                 arrays = chains._asdict()
                 plain |= {name: int(arrays.pop(name)) for name in ("steps", "draw")}
             else:
-                arrays = {
-                    f"{number}.{name}": array for number, chain in enumerate(chains) for name, array in chain.items()
-                }
+                arrays = {f"{i}.{name}": array for i, chain in enumerate(chains) for name, array in chain.items()}
             return self._state(arrays) | plain
 
         self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)
