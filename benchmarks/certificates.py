@@ -298,7 +298,7 @@ def rate(count: int, models: int) -> str:
 
 
 def summary(records: pd.DataFrame) -> pd.DataFrame:
-    """Return counts of verdicts by group and share of the mode, and how many intervals of certified models hold log Z.
+    """Return counts of verdicts by group and share of the mode, and of intervals of certified models that hold log Z.
 
     Planted modes count if they are present, and if nothing was found on their side before.
     """

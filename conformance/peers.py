@@ -205,7 +205,7 @@ def version(library: Library) -> str | None:
 def compare(library: Library, models: Iterable[Reference]) -> pd.DataFrame:
     """Return one row per function and quantity of a library.
 
-    Columns: call, quantity, models (how many), error and allowed (the difference with the largest ratio to the
+    Columns: call, quantity, models (their number), error and allowed (the difference with the largest ratio to the
     allowed one), passes, and fails (the smallest model that does not pass, "" for none).
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}

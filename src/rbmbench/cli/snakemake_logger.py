@@ -52,7 +52,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Snakemake's messages as they are, or one line per job once `begin` has been called.
+    """Snakemake's messages unchanged, or one line per job once `begin` has been called.
 
     It replaces the messages on standard error; Snakemake writes its log itself. The filter and the format of messages
     of Snakemake are applied here.

@@ -261,7 +261,7 @@ def _first_steps(rbm: RBM) -> int:
 
 
 def _activation(rbm: RBM, visible, buffers: Buffers, name: str):
-    """Return v W without the bias, (replicas, rows, n), in a buffer of its own."""
+    """Return v W without the bias, (replicas, rows, n), in its own buffer."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
     kernels_for(out).multiply_binary(visible, rbm.W, out)
     return out

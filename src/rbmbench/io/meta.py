@@ -115,7 +115,7 @@ SHORT = 30
 
 
 def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
-    """Return metas by name as they are kept: a mapping or a list that occurs several times is once in the parts."""
+    """Return metas by name as they are kept: a mapping or a list that occurs several times is in the parts."""
     counts: Counter[str] = Counter()
     places: dict[str, int] = {}
 

@@ -137,7 +137,7 @@ class RBM:
         return unchecked_rbm(*(p.copy() for p in self.parameters))
 
     def like(self, array: Array) -> "RBM":
-        """Return the RBMs with the array type of ``array``, on its device; no copy if they are there already."""
+        """Return the RBMs with the array type of ``array``, on its device; no copy if they are on it already."""
         return unchecked_rbm(*(np.asarray(p, like=array) for p in self.parameters))
 
     def on_host(self) -> "RBM":

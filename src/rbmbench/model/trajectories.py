@@ -18,7 +18,7 @@ def independent_model(rbm: RBM, visible_bias: Array) -> RBM:
 
 
 def from_independent(models: RBM) -> RBM:
-    """Return a trajectory, (1 + models, ...), that begins with independent units and goes on with ``models``.
+    """Return a trajectory, (1 + models, ...), that begins with independent units and continues with ``models``.
 
     ``models`` has the models of a trajectory along its first axis. The visible bias of the independent units is that of
     the first of them, so that the two overlap if its W is small.

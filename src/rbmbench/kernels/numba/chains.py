@@ -53,7 +53,7 @@ class Rounded(NamedTuple):
     """A matrix (units, columns) in steps, one for each column and segment of units: words w, w + segments, ...
 
     ``strips`` (strips, units, 32) is int16; ``columns`` (2 + segments, columns) are bias, 1.5 times the largest step,
-    and the steps, as binary log odds but for the second; ``errors`` (columns,) bounds the distance of float32 sums in
+    and the steps, as binary log odds except the second; ``errors`` (columns,) bounds the distance of float32 sums in
     two orders; ``few`` is the most units of rows summed by `add_rows`, which rounds differently from three units
     on, or -1.
     """
