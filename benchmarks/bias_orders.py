@@ -4,16 +4,16 @@
     python benchmarks/bias_orders.py --seed 1923 --out results/benchmarks/bias_orders.csv
 
 Fischer and Igel (2011) repeat training 25 times, plot "the maximum over all parameters" of the bias, and print that the
-bound ends 0.00138 (Diag) and 0.02628 (1DBall) above it. The text does not say what is done first:
+bound ends 0.00138 (Diag) and 0.02628 (1DBall) above it. The text leaves the order open:
 
-- **maximum first**: the largest |bias| of each trial, then the mean over the trials. This is what their figure is
-  judged by here.
+- **maximum first**: the largest |bias| of each trial, then the mean over the trials. Their figure is judged by this
+  order.
 - **mean first**: the mean bias of each parameter over the trials, then the largest absolute value.
 - **mean of absolute values first**: the same of |bias|.
 
 100 trials are trained as for the figure: 6 and 6 units, expected CD-1 at rate 0.1 for 50 000 iterations, float64. Sets
-of 25 of them are drawn with replacement. An order can be the paper's where the printed number lies within the central
-95 % of the sets. The order was looked for after the verdict, so that this is a reading; no other run has the seed.
+of 25 of them are drawn with replacement. An order can be that of the paper if the printed number is in the central
+95 % of the sets. The orders were compared after the verdict, so that this is a reading; no other run has the seed.
 """
 
 import argparse
@@ -42,9 +42,9 @@ def biases_and_bounds(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     run = {"batch": len(rows), "rate": 0.1, "iterations": 50_000, "evaluate_every": 50_000, "precision": "float64"}
     start = {"kind": "uniform", "width": 0.5, "biases": "zero"}
     rbm = train(rows, hidden=6, estimator="expected_cd", trials=TRIALS, seed=seed, initial=start, **run).rbm
-    of_rows = np.tile(empirical_distribution(rows), (TRIALS, 1))
-    bias = statistics_of(rbm, distribution_after(rbm, of_rows, 1) - visible_distribution(rbm)).flat()
-    return bias, bias_and_bounds(rbm, of_rows, 1)["bias_bound"]
+    start_distribution = np.tile(empirical_distribution(rows), (TRIALS, 1))
+    bias = statistics_of(rbm, distribution_after(rbm, start_distribution, 1) - visible_distribution(rbm)).flat()
+    return bias, bias_and_bounds(rbm, start_distribution, 1)["bias_bound"]
 
 
 def main() -> None:
@@ -56,10 +56,10 @@ def main() -> None:
     for name, printed in PRINTED.items():
         bias, bound = biases_and_bounds(name, arguments.seed)
         sets = np.random.default_rng(arguments.seed).integers(TRIALS, size=(DRAWS, SET))
-        for order, of_trials in ORDERS.items():
-            gaps = bound[sets].mean(axis=1) - of_trials(bias[sets])
+        for order, average in ORDERS.items():
+            gaps = bound[sets].mean(axis=1) - average(bias[sets])
             low, high = np.quantile(gaps, [0.025, 0.975])
-            record = {"data": name, "order": order, "printed": printed, "gap": bound.mean() - of_trials(bias)}
+            record = {"data": name, "order": order, "printed": printed, "gap": bound.mean() - average(bias)}
             record |= {"median": np.median(gaps), "low": low, "high": high, "share_below": (gaps < printed).mean()}
             records.append(record | {"possible": bool(low <= printed <= high)})
     table = pd.DataFrame(records)

@@ -30,12 +30,12 @@ SECONDS_OF_ITERATION = 0.0007
 
 
 class Way:
-    """One way to compute the run: in a folder of its own, with the processor seconds of its processes."""
+    """One way to compute the run, in its own folder, with the processor seconds of its processes."""
 
     def __init__(self, folder: Path, data: Path, iterations: int, blocks: int, processes: int):
         stage = {"until": iterations, "estimator": {"name": "cd", "options": {"k": 1}}, "rate": 0.01}
-        own = {"hidden": HIDDEN, "batch": BATCH, "schedule": [stage], "trials": TRIALS, "evaluate_every": iterations}
-        self._settings, self._data = {"data": {"name": "made"}} | own, data
+        run = {"hidden": HIDDEN, "batch": BATCH, "schedule": [stage], "trials": TRIALS, "evaluate_every": iterations}
+        self._settings, self._data = {"data": {"name": "made"}} | run, data
         self.folder, self.blocks, self._processes = folder / f"{blocks} blocks", blocks, processes
         self.processor = self.clock = 0.0
 
@@ -45,11 +45,11 @@ class Way:
         if self.blocks == 1:
             self._job(self.folder)
         else:
-            each = TRIALS // self.blocks
-            parts = [f"{first}-{each}" for first in range(0, TRIALS, each)]
-            folders = [self.folder.parent / f"{self.folder.name} {part}" for part in parts]
+            trials = TRIALS // self.blocks
+            blocks = [f"{first}-{trials}" for first in range(0, TRIALS, trials)]
+            folders = [self.folder.parent / f"{self.folder.name} {block}" for block in blocks]
             with ThreadPoolExecutor(self._processes) as pool:
-                list(pool.map(lambda folder, part: self._job(folder, "--block", part), folders, parts))
+                list(pool.map(lambda folder, block: self._job(folder, "--block", block), folders, blocks))
             self._job(self.folder, "--blocks", *folders)
         after = os.times()
         self.processor = after.children_user + after.children_system - before.children_user - before.children_system
@@ -63,9 +63,9 @@ class Way:
         seconds = f"{self.processor:.1f} s of processor ({processor:.3f}), {self.clock:.1f} s elapsed ({clock:.2f})"
         return f"{self.blocks} blocks: {seconds}, equal bytes"
 
-    def _job(self, out: Path, *more: str | Path) -> None:
+    def _job(self, out: Path, *arguments: str | Path) -> None:
         command = ["rbmbench", "job", "train", "--settings", json.dumps(self._settings), "--data", self._data]
-        command += ["--run-id", "run", "--out", out, *more]
+        command += ["--run-id", "run", "--out", out, *arguments]
         command += ["--log", f"{out}.log"]
         with open(os.devnull, "w") as nowhere:
             subprocess.run([sys.executable, "-m", *map(str, command)], check=True, stdout=nowhere, stderr=nowhere)
@@ -82,8 +82,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, rows = Path(name), made_data(ROWS, VISIBLE)
         parts = {"train": rows, "validation": rows[:0], "test": rows[:0]}
-        made = datasets.build("made", "Made", **parts, source="generated", preprocessing="none", options={})
-        datasets.save(made, folder / "data.npz")
+        dataset = datasets.build("made", "Made", **parts, source="generated", preprocessing="none", options={})
+        datasets.save(dataset, folder / "data.npz")
         ways = [Way(folder, folder / "data.npz", iterations, blocks, processes) for blocks in (1, 2, TRIALS)]
         for way in ways:
             way.compute()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What certificates say of small models of which everything is known: sound ones, and ones with a planted fault.
+"""Certificates of small models with known properties: sound ones, and ones with a planted fault.
 
     python benchmarks/certificates.py --seed 4 --count 40 --out results/benchmarks/certificates.csv
 
@@ -8,7 +8,7 @@ Each group has ``count`` models of random data and sizes. The first four also ha
 - **sound**: trained with the exact gradient or parallel tempering, until the likelihood hardly rises any more.
 - **far from equilibrium**: trained by CD-1 until the exact log-likelihood has lost a quarter of what it had gained.
 - **wrong temperature**: trained with model expectations at an inverse temperature of 0.6 to 0.8, as by a broken ladder;
-  scaling the parameters by it would gain more than 10 % of what the model is better than independent units.
+  scaling the parameters by it would gain more than 10 % of the advantage over independent units.
 - **hidden mode**: a sound model with one more hidden unit, which holds a share of 0.2 to 0.8 of the probability in
   states far from all rows, and costs at least 0.1 nats per row.
 
@@ -21,8 +21,8 @@ there are fewer:
   those trained on too, is replaced by a mode: a random state, each bit flipped with probability 0 or 0.05.
 - **spurious mode**: trained on rows with such a mode, examined with rows without it.
 
-A mode is there if 20 000 exact samples of the model have at most a tenth of a missing mode's mass within m // 8 bits of
-its state, or at least half of a spurious one's and the rows at most a tenth.
+A mode is present if 20 000 exact samples of the model have at most a tenth of a missing mode's mass within m // 8 bits
+of its state, or at least half of a spurious one's and the rows at most a tenth.
 
 docs/reliability.md has the tables.
 """
@@ -56,11 +56,11 @@ from rbmbench.samplers.exact import exact_samples
 
 INITIAL = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
 SHARES = 0.02, 0.05, 0.1, 0.2
-"""Of the mass, of planted modes."""
+"""Shares of the mass of planted modes."""
 ROWS = 2000
 """Rows that models with planted modes are trained on, and examined with."""
 BUDGET = {"particles": 100, "temperatures": 200, "walkers": 64, "steps": 64}
-"""Of what does not count for modes, where they are planted."""
+"""Budget of the quantities that are not for modes, if modes are planted."""
 LEAST_RISE = 0.3
 """Nats per row that a model must be better than the initial one."""
 MOST_MODES = 50
@@ -69,7 +69,7 @@ LEAST_LOSS = 0.1
 """Nats per row that a planted fault must cost."""
 
 
-class Made(NamedTuple):
+class Example(NamedTuple):
     """A model, (1, m, n), the rows it was trained on, and how."""
 
     rbm: RBM
@@ -78,7 +78,7 @@ class Made(NamedTuple):
 
 
 def drawn_rows(generator: np.random.Generator, rows: int = 2000) -> tuple[str, np.ndarray]:
-    """Return a random data set: its name and rows, about so many where they are drawn."""
+    """Return a random data set: its name and rows, about ``rows`` of them if they are drawn."""
     draw = generator.integers
     options = {
         "bars_and_stripes": {"side": int(draw(3, 5))},
@@ -104,7 +104,7 @@ def drawn_rows(generator: np.random.Generator, rows: int = 2000) -> tuple[str, n
 class Curve(NamedTuple):
     """Exact log-likelihoods along a training run, and the model at its end."""
 
-    made: Made
+    example: Example
     values: np.ndarray
 
     @property
@@ -119,11 +119,11 @@ def trained(generator: np.random.Generator, choices: list, rates: list[float], l
     estimator, options = choices[generator.integers(len(choices))]
     rate, length = float(generator.choice(rates)), int(generator.choice(lengths))
     batch, seed = min(len(rows), int(generator.choice([16, 50, 100]))), int(generator.integers(2**31))
-    of_run = {"rate": rate, "seed": seed, "evaluate_every": length // 20, "initial": INITIAL}
-    run = train(rows, hidden=hidden, batch=batch, iterations=length, estimator=estimator, options=options, **of_run)
+    fields = {"rate": rate, "seed": seed, "evaluate_every": length // 20, "initial": INITIAL}
+    run = train(rows, hidden=hidden, batch=batch, iterations=length, estimator=estimator, options=options, **fields)
     values = run.curve[run.curve["metric"] == "log_likelihood"].sort_values("iteration")["value"].to_numpy()
     how = f"{name} {rows.shape[1]}x{hidden}, {estimator}, rate {rate:g}, {length} iterations"
-    return Curve(Made(run.rbm, rows, how), values)
+    return Curve(Example(run.rbm, rows, how), values)
 
 
 def mean_likelihood(rbm: RBM, rows: np.ndarray) -> float:
@@ -131,7 +131,7 @@ def mean_likelihood(rbm: RBM, rows: np.ndarray) -> float:
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm))[0])
 
 
-def sound(generator: np.random.Generator) -> Made:
+def sound(generator: np.random.Generator) -> Example:
     """Return a model that was trained in equilibrium until it hardly became better."""
     choices = [("exact", {}), ("parallel_tempering", {"temperatures": 10})]
     while True:
@@ -142,18 +142,18 @@ def sound(generator: np.random.Generator) -> Made:
             and abs(late) < 0.03 * run.rise
             and run.values[-1] > run.values.max() - 0.02 * run.rise
         ):
-            return run.made
+            return run.example
 
 
-def far_from_equilibrium(generator: np.random.Generator) -> Made:
+def far_from_equilibrium(generator: np.random.Generator) -> Example:
     """Return a model that became worse with CD-1."""
     while True:
         run = trained(generator, [("cd", {"k": 1})], [0.05, 0.1, 0.3], [2000, 5000, 10000])
         if run.rise > LEAST_RISE and run.values[-1] < run.values.max() - 0.25 * run.rise:
-            return run.made
+            return run.example
 
 
-def wrong_temperature(generator: np.random.Generator) -> Made:
+def wrong_temperature(generator: np.random.Generator) -> Example:
     """Return a model that was trained with the model expectations of another temperature."""
     while True:
         (name, rows), hidden = drawn_rows(generator), int(generator.integers(4, 13))
@@ -162,45 +162,45 @@ def wrong_temperature(generator: np.random.Generator) -> Made:
         rbm = RBM(W, base_rate_bias(rows)[None], np.zeros((1, hidden)))
         for _ in range(1000):
             batch = rows[generator.integers(len(rows), size=min(100, len(rows)))]
-            scaled = RBM(*(beta * part for part in rbm.parameters))
+            scaled = RBM(*(beta * parameter for parameter in rbm.parameters))
             gradient = data_statistics(rbm, batch) - exact_model_statistics(scaled)
-            rbm = RBM(*(part + rate * step for part, step in zip(rbm.parameters, gradient, strict=True)))
-        scaled = RBM(*(beta * part for part in rbm.parameters))
-        own, better = (mean_likelihood(one, rows) for one in (rbm, scaled))
+            rbm = RBM(*(parameter + rate * step for parameter, step in zip(rbm.parameters, gradient, strict=True)))
+        scaled = RBM(*(beta * parameter for parameter in rbm.parameters))
+        plain, better = (mean_likelihood(model, rows) for model in (rbm, scaled))
         bias = base_rate_bias(rows)
         independent = float((rows @ bias).mean() - np.logaddexp(0, bias).sum())
-        if better > independent + LEAST_RISE and better - own > max(LEAST_LOSS, 0.1 * (own - independent)):
-            return Made(rbm.astype(np.float32), rows, f"{name} {rows.shape[1]}x{hidden}, expectations at {beta:g}")
+        if better > independent + LEAST_RISE and better - plain > max(LEAST_LOSS, 0.1 * (plain - independent)):
+            return Example(rbm.astype(np.float32), rows, f"{name} {rows.shape[1]}x{hidden}, expectations at {beta:g}")
 
 
-def hidden_mode(generator: np.random.Generator, made: Made) -> Made:
+def hidden_mode(generator: np.random.Generator, example: Example) -> Example:
     """Return a sound model, if possible this one, with a mode that no row is in."""
     for tries in count(1):
-        made = made if tries % MOST_MODES else sound(generator)
-        share, rbm = with_mode(made, generator)
-        loss = mean_likelihood(made.rbm, made.rows) - mean_likelihood(rbm, made.rows)
+        example = example if tries % MOST_MODES else sound(generator)
+        share, rbm = with_mode(example, generator)
+        loss = mean_likelihood(example.rbm, example.rows) - mean_likelihood(rbm, example.rows)
         if loss > LEAST_LOSS:
-            return Made(rbm, made.rows, f"{made.how}, mode of {share:g}")
+            return Example(rbm, example.rows, f"{example.how}, mode of {share:g}")
 
 
-def with_mode(made: Made, generator: np.random.Generator) -> tuple[float, RBM]:
+def with_mode(example: Example, generator: np.random.Generator) -> tuple[float, RBM]:
     """Return the share of a further mode, and the model with that mode."""
-    W, b, c = (part[0].astype(np.float64) for part in made.rbm.parameters)
+    W, b, c = (parameter[0].astype(np.float64) for parameter in example.rbm.parameters)
     states = generator.integers(0, 2, (200, len(b)))
-    differing = (states[:, None] != made.rows[None, :2000]).sum(axis=-1).min(axis=1)
+    differing = (states[:, None] != example.rows[None, :2000]).sum(axis=-1).min(axis=1)
     strength, share = float(generator.choice([2.0, 3.0])), float(generator.choice([0.2, 0.4, 0.6, 0.8]))
     weights = strength * (2.0 * states[differing.argmax()] - 1)
-    off, on = (exact_log_partition(RBM(W, b + more, c)) for more in (0.0, weights))
+    off, on = (exact_log_partition(RBM(W, b + added, c)) for added in (0.0, weights))
     bias = np.log(share / (1 - share)) + off - on
     parts = np.column_stack([W, weights]), b, np.append(c, bias)
-    return share, RBM(*(part[None].astype(np.float32) for part in parts))
+    return share, RBM(*(parameter[None].astype(np.float32) for parameter in parts))
 
 
 GROUPS = ("sound", "far from equilibrium", "wrong temperature", "hidden mode")
 
 
 @cache
-def made_of(group: str, seed: int, number: int) -> Made:
+def example_of(group: str, seed: int, number: int) -> Example:
     """Return a model of a group."""
     generator = np.random.default_rng([seed, number, GROUPS.index(group)])
     match group:
@@ -210,7 +210,7 @@ def made_of(group: str, seed: int, number: int) -> Made:
             return far_from_equilibrium(generator)
         case "wrong temperature":
             return wrong_temperature(generator)
-    return hidden_mode(generator, made_of("sound", seed, number))
+    return hidden_mode(generator, example_of("sound", seed, number))
 
 
 class Fault(NamedTuple):
@@ -220,19 +220,19 @@ class Fault(NamedTuple):
     rows: np.ndarray
     test: np.ndarray
     share: float = 0.0
-    there: bool = True
+    is_present: bool = True
 
 
 def with_modes(seed: int, number: int) -> Iterator[tuple[str, Fault]]:
     """Yield models with planted modes, and without, by their group."""
     generator = np.random.default_rng([seed, number, len(GROUPS)])
     name, rows = drawn_rows(generator, 2 * ROWS)
-    few = name in ("bars_and_stripes", "shifting_bar")  # whose rows are all their states
-    order = generator.integers(len(rows), size=2 * ROWS) if few else generator.permutation(len(rows))[: 2 * ROWS]
-    parts, m = np.array_split(rows[order], 2), rows.shape[1]
+    whole = name in ("bars_and_stripes", "shifting_bar")  # whose rows are all their states
+    order = generator.integers(len(rows), size=2 * ROWS) if whole else generator.permutation(len(rows))[: 2 * ROWS]
+    halves, m = np.array_split(rows[order], 2), rows.shape[1]
     hidden, flip = int(generator.integers(4, 13)), float(generator.choice([0.0, 0.05]))
     state = generator.integers(0, 2, m).astype(np.uint8)
-    noisy = [state ^ (generator.random(part.shape) < flip) for part in parts]
+    noisy = [state ^ (generator.random(part.shape) < flip) for part in halves]
 
     def fitted(data: np.ndarray) -> RBM:
         options = {"rate": 0.1, "seed": number, "evaluate_every": 4000, "initial": INITIAL}
@@ -245,32 +245,34 @@ def with_modes(seed: int, number: int) -> Iterator[tuple[str, Fault]]:
     def mass(states: np.ndarray) -> float:
         return float(((states != state).sum(axis=1) <= m // 8).mean())
 
-    sound = fitted(parts[0])
-    samples = drawn(sound)
-    yield "nothing planted", Fault(sound, *parts)
-    yield "own rows", Fault(sound, *np.array_split(samples[: 2 * ROWS], 2))
+    plain = fitted(halves[0])
+    samples = drawn(plain)
+    yield "nothing planted", Fault(plain, *halves)
+    yield "own rows", Fault(plain, *np.array_split(samples[: 2 * ROWS], 2))
     for share in SHARES:
-        pairs = zip(parts, noisy, strict=True)
-        mixed = [np.concatenate([one[int(share * len(one)) :], other[: int(share * len(one))]]) for one, other in pairs]
-        yield "missing mode", Fault(sound, *mixed, share, mass(samples) <= share / 10)
-        other = fitted(mixed[0])
-        there = mass(drawn(other)) >= share / 2 and mass(parts[1]) <= share / 10
-        yield "spurious mode", Fault(other, *parts, share, there)
+        pairs = zip(halves, noisy, strict=True)
+        mixed = [
+            np.concatenate([part[int(share * len(part)) :], moved[: int(share * len(part))]]) for part, moved in pairs
+        ]
+        yield "missing mode", Fault(plain, *mixed, share, mass(samples) <= share / 10)
+        spurious = fitted(mixed[0])
+        is_present = mass(drawn(spurious)) >= share / 2 and mass(halves[1]) <= share / 10
+        yield "spurious mode", Fault(spurious, *halves, share, is_present)
 
 
-def judged(made: Made, group: str, number: int, test: np.ndarray | None = None, **budget: int) -> dict:
-    """Return the verdict on a model and what it rests on."""
-    quantities = certificate(made.rbm, made.rows, CertificateSettings(seed=number, **budget), test)
+def judged(example: Example, group: str, number: int, test: np.ndarray | None = None, **budget: int) -> dict:
+    """Return the verdict on a model and the quantities behind it."""
+    quantities = certificate(example.rbm, example.rows, CertificateSettings(seed=number, **budget), test)
     scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"].to_dict()
-    exact, found = float(exact_log_partition(made.rbm)[0]), verdict(quantities)
+    exact, result = float(exact_log_partition(example.rbm)[0]), verdict(quantities)
     holds = scalars["log_partition_low"] <= exact <= scalars["log_partition_high"]
-    of_model = {"group": group, "number": number, "how": made.how, "verdict": found.word, "holds": holds}
-    return of_model | {"detectable": found.detectable, "reasons": "; ".join(found.reasons)} | scalars
+    record = {"group": group, "number": number, "how": example.how, "verdict": result.word, "holds": holds}
+    return record | {"detectable": result.detectable, "reasons": "; ".join(result.reasons)} | scalars
 
 
 def examined(group: str, seed: int, number: int) -> dict:
     """Return the verdict on one model of the first four groups."""
-    return judged(made_of(group, seed, number), group, number)
+    return judged(example_of(group, seed, number), group, number)
 
 
 def examined_modes(seed: int, number: int) -> Iterator[dict]:
@@ -281,13 +283,13 @@ def examined_modes(seed: int, number: int) -> Iterator[dict]:
     """
     sides, before = {"missing mode": ["missing"], "spurious mode": ["spurious"]}, {}
     for group, fault in with_modes(seed, number):
-        made = Made(fault.rbm, fault.rows, f"{fault.rbm.visible_units}x{fault.rbm.hidden_units}")
-        found = judged(made, group, number, fault.test, **BUDGET)
-        lows = {side: found[f"{side}_low"] for side in ("missing", "spurious")}
+        example = Example(fault.rbm, fault.rows, f"{fault.rbm.visible_units}x{fault.rbm.hidden_units}")
+        record = judged(example, group, number, fault.test, **BUDGET)
+        lows = {side: record[f"{side}_low"] for side in ("missing", "spurious")}
         before = before or {side: low > 0 for side, low in lows.items()}
-        of_group = sides.get(group, list(lows))
-        seen = {"seen": max(lows[side] for side in of_group), "before": any(before[side] for side in of_group)}
-        yield {"share": fault.share, "there": fault.there} | seen | found
+        group_sides = sides.get(group, list(lows))
+        seen = {"seen": max(lows[side] for side in group_sides), "before": any(before[side] for side in group_sides)}
+        yield {"share": fault.share, "there": fault.is_present} | seen | record
 
 
 def rate(count: int, models: int) -> str:
@@ -295,40 +297,40 @@ def rate(count: int, models: int) -> str:
     return "{:.0%} ({:.0%} to {:.0%})".format(*share_interval(count, models)) if models else "-"
 
 
-def summary(found: pd.DataFrame) -> pd.DataFrame:
-    """Return counts of verdicts by group and share of the mode, and how many intervals of certified models hold log Z.
+def summary(records: pd.DataFrame) -> pd.DataFrame:
+    """Return counts of verdicts by group and share of the mode, and of intervals of certified models that hold log Z.
 
-    Planted modes count if they are there, and if nothing was found on their side before.
+    Planted modes count if they are present, and if nothing was found on their side before.
     """
-    found, rows = found.fillna({"share": 0.0}), []
-    counted = (found["share"] == 0) | ((found["there"] == True) & (found["before"] == False))  # noqa: E712  # or NaN
-    for (group, share), part in found[counted].groupby(["group", "share"], sort=False):
-        sure = part[part["verdict"] == CERTIFIED]
-        row = {"group": group, "share": share, "models": len(part), "certified": len(sure)}
-        row |= {"not certified": int((part["verdict"] == NOT_CERTIFIED).sum()), "held": int(sure["holds"].sum())}
-        row["share certified"] = rate(len(sure), len(part))
-        if part["seen"].notna().all():
-            row |= {f"above {limit:g}": rate(int((part["seen"] > limit).sum()), len(part)) for limit in LIMITS[::-1]}
-            row["could be seen"] = f"{part['detectable'].median():.1%}"
+    records, rows = records.fillna({"share": 0.0}), []
+    counted = (records["share"] == 0) | ((records["there"] == True) & (records["before"] == False))  # noqa: E712  # or NaN
+    for (group, share), table in records[counted].groupby(["group", "share"], sort=False):
+        certified = table[table["verdict"] == CERTIFIED]
+        row = {"group": group, "share": share, "models": len(table), "certified": len(certified)}
+        row |= {"not certified": int((table["verdict"] == NOT_CERTIFIED).sum()), "held": int(certified["holds"].sum())}
+        row["share certified"] = rate(len(certified), len(table))
+        if table["seen"].notna().all():
+            row |= {f"above {limit:g}": rate(int((table["seen"] > limit).sum()), len(table)) for limit in LIMITS[::-1]}
+            row["could be seen"] = f"{table['detectable'].median():.1%}"
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def main() -> None:
-    """Make all models, examine them, and write what was found after each."""
+    """Make all models, examine them, and write the verdicts after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, default in (("--seed", 4), ("--first", 0), ("--count", 40)):
         parser.add_argument(name, type=int, default=default)
-    parser.add_argument("--modes", action="store_true", help="the groups with planted modes, and without, alone")
+    parser.add_argument("--modes", action="store_true", help="only the groups with planted modes, and without")
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/certificates.csv"))
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    found: list[dict] = []
+    records: list[dict] = []
     for number in range(arguments.first, arguments.first + arguments.count):
-        found += examined_modes(arguments.seed, number)
-        found += (examined(group, arguments.seed, number) for group in GROUPS if not arguments.modes)
-        pd.DataFrame(found).to_csv(arguments.out, index=False, float_format="%.5g")
-    print(summary(pd.DataFrame(found)).to_string(index=False))
+        records += examined_modes(arguments.seed, number)
+        records += (examined(group, arguments.seed, number) for group in GROUPS if not arguments.modes)
+        pd.DataFrame(records).to_csv(arguments.out, index=False, float_format="%.5g")
+    print(summary(pd.DataFrame(records)).to_string(index=False))
 
 
 if __name__ == "__main__":

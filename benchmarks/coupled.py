@@ -44,18 +44,18 @@ def coupled_gradients(clock: Clock) -> list[dict]:
         ucd, cd = (gradient(name, *size) for name in ("ucd", "cd"))
         both = gradient("ucd", *size, coupling="both_layers")
         ours, sooner, theirs = clock.best(ucd, both, in_way("library", cd), rounds=15)
-        lines.append(line(_what(*size, ucd.mean), ours, DENSE_GRADIENT, OTHER, theirs, aim))
-        lines.append(line(f"{_what(*size, both.mean)}, both layers", sooner, DENSE_GRADIENT, OTHER, theirs, aim))
+        lines.append(line(_label(*size, ucd.mean), ours, DENSE_GRADIENT, OTHER, theirs, aim))
+        lines.append(line(f"{_label(*size, both.mean)}, both layers", sooner, DENSE_GRADIENT, OTHER, theirs, aim))
     visible, hidden, chains = SMALL
     ucd, cd = (gradient(name, visible, hidden, chains, SMALL_WIDTH) for name in ("ucd", "cd"))
     many = gradient("ucd", visible, hidden, chains, SMALL_WIDTH, TRIALS)
-    ours, theirs, of_many = clock.best(ucd, cd, many, rounds=40)
-    what = _what(visible, hidden, chains, SMALL_WIDTH, ucd.mean)
-    lines.append(line(what, ours, "CD-1 gradient", OTHER, theirs))
-    lines.append(line(f"{what}, {TRIALS} trials", of_many, f"{TRIALS} times one trial", OTHER, TRIALS * ours, "< 1"))
+    ours, theirs, together = clock.best(ucd, cd, many, rounds=40)
+    label = _label(visible, hidden, chains, SMALL_WIDTH, ucd.mean)
+    lines.append(line(label, ours, "CD-1 gradient", OTHER, theirs))
+    lines.append(line(f"{label}, {TRIALS} trials", together, f"{TRIALS} times one trial", OTHER, TRIALS * ours, "< 1"))
     return lines
 
 
-def _what(visible: int, hidden: int, chains: int, width: float, mean: dict[str, float]) -> str:
+def _label(visible: int, hidden: int, chains: int, width: float, mean: dict[str, float]) -> str:
     size = f"{visible}x{hidden}, {chains} chains, parameters of sd {width}"
     return f"UCD gradient, {size}, mean stopping time {mean['stopping_time']:.1f}"

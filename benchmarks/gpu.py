@@ -8,11 +8,11 @@ from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import training_step
 from timing import DENSE, FLOOR, OTHER, Clock, in_way, line, matrix_products
 
-__all__ = ["gpu_steps", "why_none"]
+__all__ = ["gpu_steps", "obstacle"]
 
 
-def why_none() -> str:
-    """Return why nothing is measured on a GPU, or ""."""
+def obstacle() -> str:
+    """Return the reason why nothing is measured on a GPU, or ""."""
     try:
         import cupy
     except ImportError:
@@ -28,7 +28,7 @@ def why_none() -> str:
 
 def gpu_steps(clock: Clock) -> list[dict]:
     """Compare 784 x 500 steps of CD with their matrix products, and fused small steps with ordinary ones."""
-    if why_none():
+    if obstacle():
         return []
     import cupy
 
@@ -47,15 +47,15 @@ def gpu_steps(clock: Clock) -> list[dict]:
         step = finished(training_step(784, 500, 500, "cd", {"k": k}, place=cupy.asarray))
         floor = finished(matrix_products(784, 500, 500, k, place=cupy.asarray))
         ours, products = clock.best(step, floor, rounds=100)
-        what = f"CD-{k} step on the GPU, 784x500, batch 500"
-        lines.append(line(what, ours, DENSE, FLOOR, products))
-        by_parts, theirs = clock.best(in_way("tensor_cores", step), in_way("library", step), rounds=100)
-        lines.append(line(f"{what}, by tensor cores", by_parts, "the same by cuBLAS in float32", OTHER, theirs))
-    for name, label in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
+        label = f"CD-{k} step on the GPU, 784x500, batch 500"
+        lines.append(line(label, ours, DENSE, FLOOR, products))
+        on_tensor_cores, theirs = clock.best(in_way("tensor_cores", step), in_way("library", step), rounds=100)
+        lines.append(line(f"{label}, by tensor cores", on_tensor_cores, "the same by cuBLAS in float32", OTHER, theirs))
+    for name, title in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
         many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
         ours, theirs = clock.best(many, single, rounds=30)
-        what = f"{label} step on the GPU, 16x16, batch 100, 25 trials, fused"
-        lines.append(line(what, ours, "one by one", OTHER, theirs))
+        label = f"{title} step on the GPU, 16x16, batch 100, 25 trials, fused"
+        lines.append(line(label, ours, "one by one", OTHER, theirs))
     return lines
 
 

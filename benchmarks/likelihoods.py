@@ -44,8 +44,8 @@ def annealing(clock: Clock) -> list[dict]:
 
     floors = products(np.matmul), products(kernels_for(v).multiply_binary)
     many, few, dense, binary = clock.best(annealed(MANY), annealed(FEW), *floors, rounds=15)
-    what, step = "AIS step, 512 chains, 784x500", (many - few) / (MANY - FEW)
-    return [line(what, step, DENSE, FLOOR, dense, "<= 0.60"), line(what, step, BINARY, PRODUCTS, binary)]
+    label, step = "AIS step, 512 chains, 784x500", (many - few) / (MANY - FEW)
+    return [line(label, step, DENSE, FLOOR, dense, "<= 0.60"), line(label, step, BINARY, PRODUCTS, binary)]
 
 
 def rows(clock: Clock) -> list[dict]:
@@ -66,6 +66,6 @@ def rows(clock: Clock) -> list[dict]:
     whole, again, dense = clock.best(
         lambda: likelihood.log_likelihood(rbm, data, 0.0), lambda: likelihood.log_likelihood(rbm, packed, 0.0), products
     )
-    what = "Log-likelihood of 60 000 rows, 784x16, given log Z"
-    once = f"{what}, rows packed before"
-    return [line(what, whole, DENSE, FLOOR, dense, "<= 0.40"), line(once, again, DENSE, FLOOR, dense)]
+    label = "Log-likelihood of 60 000 rows, 784x16, given log Z"
+    once = f"{label}, rows packed before"
+    return [line(label, whole, DENSE, FLOOR, dense, "<= 0.40"), line(once, again, DENSE, FLOOR, dense)]

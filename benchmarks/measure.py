@@ -31,8 +31,12 @@ def write(lines: list[dict], folder: Path) -> None:
     from rbmbench.io.atomic import replaced, write_json
     from rbmbench.reporting import speed
 
-    left_out = [f"Not installed: {peer}" for peer in peers.missing()] + [gpu.why_none()]
-    meta = provenance.collect() | {"threads": 1, "precision": "float32", "left_out": [why for why in left_out if why]}
+    left_out = [f"Not installed: {peer}" for peer in peers.missing()] + [gpu.obstacle()]
+    meta = provenance.collect() | {
+        "threads": 1,
+        "precision": "float32",
+        "left_out": [reason for reason in left_out if reason],
+    }
     meta["versions"] |= peers.versions()
     table = pd.DataFrame(lines)
     with replaced(folder / "steps.csv") as temporary:
@@ -77,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks"), metavar="FOLDER")
     parser.add_argument("--only", nargs="+", metavar="GROUP", help="measure these groups only")
-    parser.add_argument("--rounds", type=int, default=EVERY_ROUND, metavar="N", help="at most so many rounds each")
+    parser.add_argument("--rounds", type=int, default=EVERY_ROUND, metavar="N", help="at most N rounds each")
     parser.add_argument("--processor-time", action="store_true", help="for a machine with other load; not for a GPU")
     parser.add_argument("--log", type=Path, metavar="FILE", help="file that gets a copy of all messages")
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -90,17 +94,17 @@ def main() -> None:
 
         print(json.dumps(run_job(json.loads(arguments.job))))
         return
-    known = groups()
-    unknown = [name for name in arguments.only or () if name not in known]
+    functions = groups()
+    unknown = [name for name in arguments.only or () if name not in functions]
     if unknown:
-        parser.error(f"unknown group {unknown[0]!r}; allowed: {', '.join(known)}")
+        parser.error(f"unknown group {unknown[0]!r}; allowed: {', '.join(functions)}")
     from rbmbench.cli.output import Output
     from timing import Clock
 
     with Output() as output:
         output.log_to(arguments.log)
         clock = Clock(arguments.rounds, process_time if arguments.processor_time else perf_counter)
-        write([one for name in arguments.only or known for one in known[name](clock)], arguments.out)
+        write([row for name in arguments.only or functions for row in functions[name](clock)], arguments.out)
 
 
 if __name__ == "__main__":

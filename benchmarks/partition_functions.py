@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far estimates of log Z are from the truth, and from what they report, on models of which it is known.
+"""Errors of estimates of log Z, and of the standard errors that they report, on models of known log Z.
 
     python benchmarks/partition_functions.py coverage --count 55 --out results/benchmarks/log_z_coverage.csv
     python benchmarks/partition_functions.py bracket --count 24 --out results/benchmarks/log_z_bracket.csv
@@ -22,8 +22,8 @@ denser near 1.
 
 **large**: estimates of log Z of large models of letters and MNIST against a long reference, for several numbers of
 products: annealing, annealing in reverse from samples of tempered chains (their products are not counted), sequential
-Monte Carlo (annealing whose particles are resampled when fewer than half count), and tempered chains. **draw** makes a
-picture of its file.
+Monte Carlo (annealing with resampling when the effective sample size is below half of the particles), and tempered
+chains. **draw** makes a picture of its file.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from certificates import INITIAL, Made, drawn_rows, trained, with_mode
+from certificates import INITIAL, Example, drawn_rows, trained, with_mode
 from rbmbench import datasets, train
 from rbmbench.base.metrics import NORMAL
 from rbmbench.base.streams import Purpose, Stream
@@ -63,74 +63,75 @@ WRONG = 3.0
 SHORT = {"rates": [0.1, 0.3], "lengths": [5000, 10000]}
 
 
-def random_model(generator: np.random.Generator) -> Made:
+def random_model(generator: np.random.Generator) -> Example:
     """Return a model of normal parameters, and rows of fair coins."""
     m, n = int(generator.integers(9, 31)), int(generator.integers(4, 16))
     width = float(generator.uniform(0.1, 1))
     shapes = (1, m, n), (1, m), (1, n)
     rbm = RBM(*(generator.normal(0, width, shape).astype(np.float32) for shape in shapes))
-    return Made(rbm, generator.integers(0, 2, (200, m)).astype(np.uint8), f"normal {m}x{n}, deviation {width:.2f}")
+    return Example(rbm, generator.integers(0, 2, (200, m)).astype(np.uint8), f"normal {m}x{n}, deviation {width:.2f}")
 
 
-def two_modes(generator: np.random.Generator) -> Made:
+def two_modes(generator: np.random.Generator) -> Example:
     """Return a model with a mode that no row is in."""
     (name, rows), hidden = drawn_rows(generator), int(generator.integers(4, 13))
     options = {"rate": 0.1, "evaluate_every": 2000, "initial": INITIAL}
     rbm = train(rows, hidden=hidden, batch=min(100, len(rows)), iterations=2000, estimator="exact", **options).rbm
-    share, rbm = with_mode(Made(rbm, rows, name), generator)
-    return Made(rbm, rows, f"{name} {rows.shape[1]}x{hidden + 1}, mode of {share:g}")
+    share, rbm = with_mode(Example(rbm, rows, name), generator)
+    return Example(rbm, rows, f"{name} {rows.shape[1]}x{hidden + 1}, mode of {share:g}")
 
 
-def models(seed: int, number: int) -> Iterator[tuple[str, Made]]:
+def models(seed: int, number: int) -> Iterator[tuple[str, Example]]:
     """Yield the models of a number, by their group."""
     generator = np.random.default_rng([seed, number])
     yield "random", random_model(generator)
     yield "two modes", two_modes(generator)
     for name, choice in (("CD-1", ("cd", {"k": 1})), ("PCD", ("pcd", {"k": 1}))):
-        made = trained(generator, [choice], **SHORT).made
-        yield name, made
-        yield f"{name} times 3", made._replace(rbm=RBM(*(3 * part for part in made.rbm.parameters)))
+        example = trained(generator, [choice], **SHORT).example
+        yield name, example
+        yield f"{name} times 3", example._replace(rbm=RBM(*(3 * parameter for parameter in example.rbm.parameters)))
 
 
-def examined(group: str, made: Made, number: int) -> dict:
-    """Return both estimates of log Z of a model, less the truth, with what they report."""
-    truth, started = exact_log_partition(made.rbm)[0], perf_counter()
-    tempered = tempered_log_partition(made.rbm, made.rows, budget=BUDGET, seed=number)
-    of_model = {"group": group, "number": number, "how": made.how, "seconds": perf_counter() - started}
-    of_model |= {name: value[0] for name, value in vars(tempered).items()}
+def examined(group: str, example: Example, number: int) -> dict:
+    """Return both estimates of log Z of a model, less the truth, with the quantities that they report."""
+    truth, started = exact_log_partition(example.rbm)[0], perf_counter()
+    tempered = tempered_log_partition(example.rbm, example.rows, budget=BUDGET, seed=number)
+    record = {"group": group, "number": number, "how": example.how, "seconds": perf_counter() - started}
+    record |= {name: value[0] for name, value in vars(tempered).items()}
     steps = max(1, int(tempered.products[0]) // (2 * PARTICLES))
-    ais = ais_log_partition(made.rbm, PARTICLES, steps, number, base=base_rate_bias(made.rows))
-    of_model["difference"] = of_model.pop("log_partition") - truth
-    of_model |= {"ais_difference": ais.log_partition[0] - truth, "ais_error": ais.standard_error[0]}
-    return of_model | {"ais_share": ais.effective_sample_size[0] / PARTICLES, "exact": truth}
+    ais = ais_log_partition(example.rbm, PARTICLES, steps, number, base=base_rate_bias(example.rows))
+    record["difference"] = record.pop("log_partition") - truth
+    record |= {"ais_difference": ais.log_partition[0] - truth, "ais_error": ais.standard_error[0]}
+    return record | {"ais_share": ais.effective_sample_size[0] / PARTICLES, "exact": truth}
 
 
 def summary(models: pd.DataFrame) -> pd.DataFrame:
     """Return the coverage of intervals by group, and of all, of tempered chains that converged and of annealing."""
     rows = []
-    for group, part in [*models.groupby("group", sort=False), ("all", models)]:
-        sure = part[part["converged"]]
-        z, ais = sure["difference"] / sure["standard_error"], part["ais_difference"] / part["ais_error"]
-        row = {"group": group, "models": len(part), "converged": len(sure), "products": part["products"].median()}
-        row["interval holds log Z"] = rate(int((z.abs() <= NORMAL).sum()), len(sure))
+    for group, table in [*models.groupby("group", sort=False), ("all", models)]:
+        converged = table[table["converged"]]
+        z, ais = converged["difference"] / converged["standard_error"], table["ais_difference"] / table["ais_error"]
+        row = {"group": group, "models": len(table), "converged": len(converged)}
+        row["products"] = table["products"].median()
+        row["interval holds log Z"] = rate(int((z.abs() <= NORMAL).sum()), len(converged))
         row["wrong"] = int((z.abs() > WRONG).sum())
-        row["rms difference"] = np.sqrt((sure["difference"] ** 2).mean())
-        row["AIS holds log Z"] = rate(int((ais.abs() <= NORMAL).sum()), len(part))
-        row["AIS rms difference"] = np.sqrt((part["ais_difference"] ** 2).mean())
+        row["rms difference"] = np.sqrt((converged["difference"] ** 2).mean())
+        row["AIS holds log Z"] = rate(int((ais.abs() <= NORMAL).sum()), len(table))
+        row["AIS rms difference"] = np.sqrt((table["ais_difference"] ** 2).mean())
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def rate(count: int, of: int) -> str:
+def rate(count: int, total: int) -> str:
     """Return a share with its exact 95 % interval."""
-    return "{:.1%} ({:.1%} to {:.1%})".format(*share_interval(count, of)) if of else "-"
+    return "{:.1%} ({:.1%} to {:.1%})".format(*share_interval(count, total)) if total else "-"
 
 
 def coverage(seed: int, first: int, count: int, out: Path) -> None:
     """Estimate log Z of all models; write the estimates after each number."""
     rows: list[dict] = []
     for number in range(first, first + count):
-        rows += [examined(group, made, number) for group, made in models(seed, number)]
+        rows += [examined(group, example, number) for group, example in models(seed, number)]
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
     print(summary(pd.DataFrame(rows)).to_string(index=False))
 
@@ -138,24 +139,24 @@ def coverage(seed: int, first: int, count: int, out: Path) -> None:
 STEPS_OF_BRACKET, FEWEST_PARTICLES = (500, 2500), 32
 
 
-def bracketed(group: str, made: Made, number: int) -> Iterator[dict]:
+def bracketed(group: str, example: Example, number: int) -> Iterator[dict]:
     """Yield forward estimates of log Z of a model and both ends of the bracket, less the truth."""
-    truth, base, settings = exact_log_partition(made.rbm)[0], base_rate_bias(made.rows), {"seed": number}
+    truth, base, settings = exact_log_partition(example.rbm)[0], base_rate_bias(example.rows), {"seed": number}
     for steps, spacing in itertools.product(STEPS_OF_BRACKET, ("equal", "dense")):
         schedule = inverse_temperatures(steps, spacing)
-        forward = ais_log_partition(made.rbm, FEWEST_PARTICLES, schedule, base=base, **settings)
-        bracket = bracketed_log_partition(made.rbm, made.rows, FEWEST_PARTICLES, schedule, base=base, **settings)
-        of_forward = {"difference": forward.log_partition[0] - truth, "error": forward.standard_error[0]}
-        of_bracket = {"low": bracket.low[0] - truth, "high": bracket.high[0] - truth}
-        of_model = {"group": group, "number": number, "how": made.how, "steps": steps, "spacing": spacing}
-        yield of_model | of_forward | of_bracket | {"share": forward.effective_sample_size[0] / FEWEST_PARTICLES}
+        forward = ais_log_partition(example.rbm, FEWEST_PARTICLES, schedule, base=base, **settings)
+        bracket = bracketed_log_partition(example.rbm, example.rows, FEWEST_PARTICLES, schedule, base=base, **settings)
+        forward_record = {"difference": forward.log_partition[0] - truth, "error": forward.standard_error[0]}
+        bracket_record = {"low": bracket.low[0] - truth, "high": bracket.high[0] - truth}
+        record = {"group": group, "number": number, "how": example.how, "steps": steps, "spacing": spacing}
+        yield record | forward_record | bracket_record | {"share": forward.effective_sample_size[0] / FEWEST_PARTICLES}
 
 
 def brackets(seed: int, first: int, count: int, out: Path) -> None:
-    """Estimate log Z of all models in both directions; print how often the intervals hold it."""
+    """Estimate log Z of all models in both directions; print the coverage of the intervals."""
     rows: list[dict] = []
     for number in range(first, first + count):
-        rows += [row for group, made in models(seed, number) for row in bracketed(group, made, number)]
+        rows += [row for group, example in models(seed, number) for row in bracketed(group, example, number)]
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
     print(summary_of_brackets(pd.DataFrame(rows)).to_string(index=False))
 
@@ -163,12 +164,14 @@ def brackets(seed: int, first: int, count: int, out: Path) -> None:
 def summary_of_brackets(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the coverage of the intervals of forward annealing and of brackets, by steps and spacing."""
     lines = []
-    for (steps, spacing), part in rows.groupby(["steps", "spacing"]):
-        line = {"steps": steps, "spacing": spacing, "models": len(part)}
-        line["forward holds log Z"] = rate(int((part["difference"].abs() <= NORMAL * part["error"]).sum()), len(part))
-        line["bracket holds log Z"] = rate(int(((part["low"] <= 0) & (part["high"] >= 0)).sum()), len(part))
-        line["rms difference"] = np.sqrt((part["difference"] ** 2).mean())
-        lines.append(line | {"median width": (part["high"] - part["low"]).median()})
+    for (steps, spacing), table in rows.groupby(["steps", "spacing"]):
+        line = {"steps": steps, "spacing": spacing, "models": len(table)}
+        line["forward holds log Z"] = rate(
+            int((table["difference"].abs() <= NORMAL * table["error"]).sum()), len(table)
+        )
+        line["bracket holds log Z"] = rate(int(((table["low"] <= 0) & (table["high"] >= 0)).sum()), len(table))
+        line["rms difference"] = np.sqrt((table["difference"] ** 2).mean())
+        lines.append(line | {"median width": (table["high"] - table["low"]).median()})
     return pd.DataFrame(lines)
 
 
@@ -183,7 +186,7 @@ STEPS, SWEEPS, LADDER = 200, 1000, 30
 """Of the tempered chains that give samples for annealing in reverse."""
 
 
-def large_model(name: str) -> Made:
+def large_model(name: str) -> Example:
     """Return a large model after its training."""
     data, hidden, batch, rate, iterations, estimator, k = LARGE[name]
     rows = datasets.load(data).train
@@ -191,14 +194,14 @@ def large_model(name: str) -> Made:
     run = train(
         rows, hidden=hidden, batch=batch, iterations=iterations, estimator=estimator, options={"k": k}, **options
     )
-    return Made(run.rbm, rows, f"{data} {rows.shape[1]}x{hidden}, {estimator}-{k}, {iterations} iterations")
+    return Example(run.rbm, rows, f"{data} {rows.shape[1]}x{hidden}, {estimator}-{k}, {iterations} iterations")
 
 
-def samples_of(made: Made, count: int, seed: int) -> np.ndarray:
+def samples_of(example: Example, count: int, seed: int) -> np.ndarray:
     """Return samples of a model by tempered chains, half of them from rows and half from independent units."""
     stream = Stream(seed, [0], Purpose.SAMPLES)
-    sets = TemperedSets(made.rbm[:1], base_rate_bias(made.rows), stream)
-    grid, states, _ = sets.annealed(made.rows, count, STEPS)
+    sets = TemperedSets(example.rbm[:1], base_rate_bias(example.rows), stream)
+    grid, states, _ = sets.annealed(example.rows, count, STEPS)
     chosen = np.linspace(0, len(grid) - 1, LADDER).round().astype(int)
     sets.begin(grid[chosen], states[:, chosen])
     for _ in range(SWEEPS):
@@ -206,9 +209,9 @@ def samples_of(made: Made, count: int, seed: int) -> np.ndarray:
     return sets.states()[:, -1]
 
 
-def resampled_annealing(made: Made, particles: int, steps: int, seed: int) -> float:
-    """Return log Z by annealing with systematic resampling where fewer than half of the particles count."""
-    b0, schedule, rbm = base_rate_bias(made.rows), np.linspace(0, 1, steps + 1), made.rbm[:1]
+def resampled_annealing(example: Example, particles: int, steps: int, seed: int) -> float:
+    """Return log Z by annealing with systematic resampling at effective sample sizes below half of the particles."""
+    b0, schedule, rbm = base_rate_bias(example.rows), np.linspace(0, 1, steps + 1), example.rbm[:1]
     shard = ParticleShard(rbm, b0, Stream(seed, [0], Purpose.ANNEALING))
     visible = np.zeros((1, particles, len(b0)), rbm.b.dtype)
     kernels_for(visible).sample_bernoulli(visible, np.asarray(b0, rbm.b.dtype)[None], shard.stream.next())
@@ -225,35 +228,35 @@ def resampled_annealing(made: Made, particles: int, steps: int, seed: int) -> fl
     return value
 
 
-def estimates(made: Made, products: int, seed: int, samples: np.ndarray) -> Iterator[tuple[str, float, float]]:
+def estimates(example: Example, products: int, seed: int, samples: np.ndarray) -> Iterator[tuple[str, float, float]]:
     """Yield methods, with their estimates of log Z and the standard errors they report."""
-    rbm, base = made.rbm[:1], base_rate_bias(made.rows)
+    rbm, base = example.rbm[:1], base_rate_bias(example.rows)
     for particles in (32, PARTICLES):
-        found = ais_log_partition(rbm, particles, products // (2 * particles), seed, base=base)
-        yield f"AIS, {particles} particles", found.log_partition[0], found.standard_error[0]
+        forward = ais_log_partition(rbm, particles, products // (2 * particles), seed, base=base)
+        yield f"AIS, {particles} particles", forward.log_partition[0], forward.standard_error[0]
     steps = products // (2 * len(samples))
     reverse = reverse_ais_log_partition(rbm, samples[None], steps, seed, base=base)
     yield f"reverse AIS, {len(samples)} particles", reverse.log_partition[0], reverse.standard_error[0]
-    smc = resampled_annealing(made, PARTICLES, products // (2 * PARTICLES), seed)
+    smc = resampled_annealing(example, PARTICLES, products // (2 * PARTICLES), seed)
     yield f"SMC, {PARTICLES} particles", smc, np.nan
-    tempered = tempered_log_partition(rbm, made.rows, 1e-6, products, seed)
+    tempered = tempered_log_partition(rbm, example.rows, 1e-6, products, seed)
     yield "tempered chains, two starts", tempered.log_partition[0], tempered.standard_error[0]
 
 
 def large(name: str, repetitions: int, budgets: list[int], reference: int, out: Path) -> None:
     """Estimate log Z of a large model by all methods; add the estimates to a file."""
-    made = large_model(name)
-    long = tempered_log_partition(made.rbm[:1], made.rows, 1e-6, reference, 10**6)
-    print(made.how, *(f"{field} {value[0]:.6g}" for field, value in vars(long).items()), sep=", ")
-    truth, before = long.log_partition[0], pd.read_csv(out).to_dict("records") if out.exists() else []
-    of_model = {"model": name, "reference": truth, "reference_error": long.standard_error[0]}
+    example = large_model(name)
+    long = tempered_log_partition(example.rbm[:1], example.rows, 1e-6, reference, 10**6)
+    print(example.how, *(f"{field} {value[0]:.6g}" for field, value in vars(long).items()), sep=", ")
+    truth, records = long.log_partition[0], pd.read_csv(out).to_dict("records") if out.exists() else []
+    model_record = {"model": name, "reference": truth, "reference_error": long.standard_error[0]}
     for seed in range(repetitions):
-        samples = samples_of(made, 32, seed)
+        samples = samples_of(example, 32, seed)
         for products in budgets:
-            for method, value, error in estimates(made, products, seed, samples):
-                of_method = {"method": method, "products": products, "seed": seed, "difference": value - truth}
-                before.append(of_model | of_method | {"standard_error": error})
-                pd.DataFrame(before).to_csv(out, index=False, float_format="%.6g")
+            for method, value, error in estimates(example, products, seed, samples):
+                method_record = {"method": method, "products": products, "seed": seed, "difference": value - truth}
+                records.append(model_record | method_record | {"standard_error": error})
+                pd.DataFrame(records).to_csv(out, index=False, float_format="%.6g")
 
 
 def draw(file: Path) -> None:
@@ -263,15 +266,15 @@ def draw(file: Path) -> None:
 
     models = pd.read_csv(file).groupby("model", sort=False)
     figure, axes = plt.subplots(1, len(models), figsize=(4.5 * len(models), 3.5), squeeze=False, layout="constrained")
-    for ax, (name, part) in zip(axes[0], models, strict=True):
-        for method, of_method in part.groupby("method", sort=False):
-            squares = (of_method["difference"] ** 2).groupby(of_method["products"]).mean()
+    for ax, (name, table) in zip(axes[0], models, strict=True):
+        for method, values in table.groupby("method", sort=False):
+            squares = (values["difference"] ** 2).groupby(values["products"]).mean()
             ax.loglog(squares.index, np.sqrt(squares), marker="o", label=method)
         ax.axhline(
-            part["reference_error"].iloc[0], color="grey", linestyle=":", label="standard error of the reference"
+            table["reference_error"].iloc[0], color="grey", linestyle=":", label="standard error of the reference"
         )
         ax.xaxis.set_minor_formatter(NullFormatter())
-        budgets = sorted(part["products"].unique())
+        budgets = sorted(table["products"].unique())
         ax.set_xticks(budgets, [f"{products / 1e6:g} million" for products in budgets])
         ax.set(title=name, xlabel="rows multiplied by W or W'", ylabel="rms difference of log Z (nats)")
     figure.legend(*axes[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
@@ -279,7 +282,7 @@ def draw(file: Path) -> None:
 
 
 def main() -> None:
-    """Run the experiment that is named."""
+    """Run an experiment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiment", choices=["coverage", "bracket", "large", "draw"])
     for name, default in (("--seed", 7), ("--first", 0), ("--count", 55), ("--repetitions", 4)):

@@ -26,8 +26,8 @@ def compiled_kernels(clock: Clock) -> list[dict]:
     for name, job, rounds in (("784x16, batch 500", mnist, 10), ("16x16, batch 32", bars, 500)):
         ours = _child(job | {"rounds": clock.rounds(rounds)})["seconds"]
         reference = _child(job | {"rounds": clock.rounds(max(3, rounds // 10))}, without_numba=True)["seconds"]
-        what = f"CD-1 step of 25 trials, {name}"
-        lines.append(line(what, ours, "NumPy reference kernels", OTHER, reference, "<= 0.33"))
+        label = f"CD-1 step of 25 trials, {name}"
+        lines.append(line(label, ours, "NumPy reference kernels", OTHER, reference, "<= 0.33"))
     return lines
 
 
@@ -36,8 +36,8 @@ def whole_runs(clock: Clock) -> list[dict]:
     together, alone = (_child({"whole_run_of": trials}) for trials in (25, 1))
     lines = []
     for kind, name in (("seconds", "start-up and training"), ("training_seconds", "training alone")):
-        what = f"CD-1 run of 25 trials, 16x16, {ITERATIONS:_} iterations, {name}".replace("_", " ")
-        lines.append(line(what, together[kind], "25 runs of one trial each", OTHER, 25 * alone[kind], "<= 0.10"))
+        label = f"CD-1 run of 25 trials, 16x16, {ITERATIONS:_} iterations, {name}".replace("_", " ")
+        lines.append(line(label, together[kind], "25 runs of one trial each", OTHER, 25 * alone[kind], "<= 0.10"))
     return lines
 
 
@@ -48,14 +48,14 @@ def start_up(clock: Clock) -> list[dict]:
         "import numpy as np, rbmbench; rbmbench.train(np.eye(16, dtype=np.uint8), hidden=16, batch=16, iterations=1,"
         " trials=25)"
     )
-    bare, shown, first = Clock(clock.most_rounds).best(  # processor time would be that of this process
+    bare, help_seconds, first = Clock(clock.most_rounds).best(  # processor time would be that of this process
         lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
         lambda: subprocess.run(help_command, check=True, stdout=subprocess.DEVNULL),
         lambda: subprocess.run([sys.executable, "-c", code], check=True),
         rounds=5,
     )
     return [
-        line("rbmbench --help", shown, "python -c pass", OTHER, bare, "< 0.3 s"),
+        line("rbmbench --help", help_seconds, "python -c pass", OTHER, bare, "< 0.3 s"),
         line("import to first iteration, 25 trials 16x16", first, "python -c pass", OTHER, bare, "< 2 s"),
     ]
 
@@ -73,13 +73,13 @@ def _child(job: dict, without_numba: bool = False) -> dict[str, float]:
     command = [sys.executable, str(SCRIPT), "--job", json.dumps(job)]
     if without_numba:
         command.append("--without-numba")
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def _whole_run(trials: int) -> dict[str, float]:
     """Train, and return the time with and without start-up, both without evaluation."""
     bars = datasets.load("bars_and_stripes").train
-    done = train(bars, hidden=16, batch=32, iterations=ITERATIONS, trials=trials, evaluate_every=ITERATIONS)
-    total = provenance.seconds_since_start() - done.timings["evaluation_seconds"]
-    return {"seconds": total, "training_seconds": done.timings["training_seconds"]}
+    result = train(bars, hidden=16, batch=32, iterations=ITERATIONS, trials=trials, evaluate_every=ITERATIONS)
+    total = provenance.seconds_since_start() - result.timings["evaluation_seconds"]
+    return {"seconds": total, "training_seconds": result.timings["training_seconds"]}

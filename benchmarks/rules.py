@@ -25,7 +25,7 @@ def update_rules(clock: Clock) -> list[dict]:
     S-DCP 6x4 also makes five products to start again under new parameters, and five more for statistics: 61 for 51. It
     is compared with these as well, which are those of CD-24 and of two steps of CD-1.
     """
-    parts = {
+    rules = {
         "S-DCP 6x4": step("sdcp", 4, inner_steps=6),
         "S-DCP 2x12": step("sdcp", 12, inner_steps=2),
         "CS-DCP 6x4": step("cs_dcp", 4, inner_steps=6),
@@ -33,16 +33,16 @@ def update_rules(clock: Clock) -> list[dict]:
         "SSD-24": step("ssd", GIBBS_STEPS),
     }
     processor = Clock(clock.most_rounds, process_time)
-    own = matrix_products(*SIZES, GIBBS_STEPS), matrix_products(*SIZES, 1), matrix_products(*SIZES, 1)
+    floor = matrix_products(*SIZES, GIBBS_STEPS), matrix_products(*SIZES, 1), matrix_products(*SIZES, 1)
 
     def products_of_sdcp():
-        for products in own:
+        for products in floor:
             products()
 
-    steps = step("sgd", GIBBS_STEPS), products_of_sdcp, *parts.values()
-    plain, products, *others = processor.best(*steps, rounds=20)
-    of_sdcp = line("S-DCP 6x4 step, 784x500, batch 200", others[0], DENSE, FLOOR, products, "<= 0.60")
-    return [of_sdcp] + [
+    steps = step("sgd", GIBBS_STEPS), products_of_sdcp, *rules.values()
+    plain, products, *seconds_of_rules = processor.best(*steps, rounds=20)
+    sdcp = line("S-DCP 6x4 step, 784x500, batch 200", seconds_of_rules[0], DENSE, FLOOR, products, "<= 0.60")
+    return [sdcp] + [
         line(f"{name} step, 784x500, batch 200", seconds, f"CD-{GIBBS_STEPS} step", OTHER, plain)
-        for name, seconds in zip(parts, others, strict=True)
+        for name, seconds in zip(rules, seconds_of_rules, strict=True)
     ]

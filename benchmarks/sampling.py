@@ -47,8 +47,8 @@ def samples(clock: Clock) -> list[dict]:
     for (visible, hidden), chains in ((size, chains) for size in SIZES for chains in CHAINS):
         rates, gibbs = (drawing(name, visible, hidden, chains) for name in ("rates_fpcd", "gibbs"))
         ours, theirs = clock.best(rates, gibbs, rounds=500 if chains == 1 else 50)
-        what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
-        lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
+        label = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
+        lines.append(line(label, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
     return lines
 
 
@@ -63,18 +63,18 @@ def tempered_sweeps(clock: Clock) -> list[dict]:
         transposed = np.ascontiguousarray(W.T)
         step = training_step(visible, hidden, BATCH, "cd", {"k": 1})
         floors = lambda r=rows, s=states, W=W, T=transposed: (r @ W, s @ T), step
-        ours, floor, of_step = clock.best(sweeps, *floors, rounds=200)
-        what = f"PT sweep of {TEMPERATURES} chains, {visible}x{hidden}"
-        lines.append(line(what, ours, "its two matrix products", FLOOR, floor))
-        of_row = f"{BATCH} sweeps, {visible}x{hidden}, for one temperature"
-        lines.append(line(of_row, ours * BATCH / TEMPERATURES, f"CD-1 step, batch {BATCH}", OTHER, of_step))
+        ours, floor, step_seconds = clock.best(sweeps, *floors, rounds=200)
+        label = f"PT sweep of {TEMPERATURES} chains, {visible}x{hidden}"
+        lines.append(line(label, ours, "its two matrix products", FLOOR, floor))
+        row_label = f"{BATCH} sweeps, {visible}x{hidden}, for one temperature"
+        lines.append(line(row_label, ours * BATCH / TEMPERATURES, f"CD-1 step, batch {BATCH}", OTHER, step_seconds))
     return lines
 
 
 def indirect_likelihoods(clock: Clock) -> list[dict]:
     """Compare the indirect sampling likelihood of USPS-sized rows with its matrix products."""
     rows, drawn = made_data(2007, 256), made_data(20_000, 256)[None]
-    found, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
-    ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=8)
-    what = "Indirect sampling likelihood, 20 000 samples, 2007 rows of 256"
-    return [line(what, ours, DENSE, FLOOR, floor, "<= 0.10")]
+    likelihood, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
+    ours, floor = clock.best(lambda: likelihood.add(drawn), lambda: np.matmul(*floats), rounds=8)
+    label = "Indirect sampling likelihood, 20 000 samples, 2007 rows of 256"
+    return [line(label, ours, DENSE, FLOOR, floor, "<= 0.10")]

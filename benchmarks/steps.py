@@ -19,7 +19,7 @@ DIGITS, DIGITS_TRIALS = (128, 100, 246), 10
 def floors(visible, hidden, batch, k, trials=1):
     """Return the dense and the binary matrix products of a CD-k step."""
     multiply = kernels_for(np.empty(0)).multiply_binary
-    return [matrix_products(visible, hidden, batch, k, trials, multiply=each) for each in (np.matmul, multiply)]
+    return [matrix_products(visible, hidden, batch, k, trials, multiply=product) for product in (np.matmul, multiply)]
 
 
 def large_steps(clock: Clock) -> list[dict]:
@@ -38,10 +38,10 @@ def large_steps(clock: Clock) -> list[dict]:
         if size is LARGE and estimator != "pop_cd":
             theirs = peers.pcd_steps(*size) if estimator == "pcd" else peers.cd_steps(*size, k)
         step = training_step(*size, estimator, {"k": k})
-        ours, dense, binary, *others = clock.best(step, *floors(*size, k), *theirs.values(), rounds=120 // k + 10)
-        what = f"{name} step, 784x500, batch {size[2]}"
-        lines += [line(what, ours, DENSE, FLOOR, dense, aim), line(what, ours, BINARY, PRODUCTS, binary)]
-        lines += [line(what, ours, peer, PEER, t, "< 1") for peer, t in zip(theirs, others, strict=True)]
+        ours, dense, binary, *peer_seconds = clock.best(step, *floors(*size, k), *theirs.values(), rounds=120 // k + 10)
+        label = f"{name} step, 784x500, batch {size[2]}"
+        lines += [line(label, ours, DENSE, FLOOR, dense, aim), line(label, ours, BINARY, PRODUCTS, binary)]
+        lines += [line(label, ours, peer, PEER, t, "< 1") for peer, t in zip(theirs, peer_seconds, strict=True)]
     return lines
 
 
@@ -51,14 +51,14 @@ def small_steps(clock: Clock) -> list[dict]:
     for k in (1, 10):
         step, products = training_step(*DIGITS, "cd", {"k": k}, trials=DIGITS_TRIALS), floors(*DIGITS, k, DIGITS_TRIALS)
         ours, dense, binary = clock.best(step, *products, rounds=60 // k + 5)
-        what = f"CD-{k} step, 128x100, batch {DIGITS[2]}, {DIGITS_TRIALS} trials"
-        lines += [line(what, ours, DENSE, FLOOR, dense), line(what, ours, BINARY, PRODUCTS, binary)]
+        label = f"CD-{k} step, 128x100, batch {DIGITS[2]}, {DIGITS_TRIALS} trials"
+        lines += [line(label, ours, DENSE, FLOOR, dense), line(label, ours, BINARY, PRODUCTS, binary)]
     for k, aim in ((1, ""), (10, "<= 1.50")):
         cd, pop_cd = (training_step(*SMALL, name, {"k": k}, trials=TRIALS) for name in ("cd", "pop_cd"))
         ours, weighted, dense, binary = clock.best(cd, pop_cd, *floors(*SMALL, k, TRIALS), rounds=60 // k + 5)
-        what = f"CD-{k} step, 784x16, batch 500, 5 trials"
-        lines += [line(what, ours, DENSE, FLOOR, dense, aim), line(what, ours, BINARY, PRODUCTS, binary)]
-        lines.append(line(f"pop-{what}", weighted, f"CD-{k} step", OTHER, ours, "<= 1.15"))
+        label = f"CD-{k} step, 784x16, batch 500, 5 trials"
+        lines += [line(label, ours, DENSE, FLOOR, dense, aim), line(label, ours, BINARY, PRODUCTS, binary)]
+        lines.append(line(f"pop-{label}", weighted, f"CD-{k} step", OTHER, ours, "<= 1.15"))
     return lines
 
 
@@ -67,7 +67,7 @@ def ways_of_products(clock: Clock) -> list[dict]:
     lines = []
     for name, size in (("784x500, batch 500", LARGE), ("784x500, batch 200", MANY_STEPS), ("784x16, batch 500", SMALL)):
         products, step = floors(*size, 1)[1], training_step(*size, "cd", {"k": 1})
-        for what, function in ((f"Products of a CD-1 step, {name}", products), (f"CD-1 step, {name}", step)):
+        for label, function in ((f"Products of a CD-1 step, {name}", products), (f"CD-1 step, {name}", step)):
             library, tables = clock.best(in_way("library", function), in_way("tables", function), rounds=60)
-            lines.append(line(f"{what}, by tables", tables, "the same by the library's products", OTHER, library))
+            lines.append(line(f"{label}, by tables", tables, "the same by the library's products", OTHER, library))
     return lines

@@ -55,10 +55,10 @@ def in_way(way: str, function: Callable[[], object]) -> Callable[[], object]:
     return run
 
 
-def line(what: str, seconds: float, against: str, kind: str, reference: float, aim: str = "") -> dict:
+def line(label: str, seconds: float, against: str, kind: str, reference: float, aim: str = "") -> dict:
     """Return one row of the table; an empty ``aim`` sets no aim."""
     return {
-        "what": what,
+        "what": label,
         "milliseconds": 1000 * seconds,
         "against": against,
         "kind": kind,

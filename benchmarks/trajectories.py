@@ -71,10 +71,10 @@ def mode_error(rbm: RBM, rows: np.ndarray) -> np.ndarray:
     """Return the total variation between the weights of the four modes in models and in rows, (trials,)."""
     states = binary_states(16)
     nearest = np.abs(states[:, None] - prototypes(16, 4)).sum(axis=-1).argmin(axis=-1)
-    of_rows = np.bincount(nearest[rows @ (1 << np.arange(15, -1, -1))], minlength=4) / len(rows)
+    row_weights = np.bincount(nearest[rows @ (1 << np.arange(15, -1, -1))], minlength=4) / len(rows)
     weights = visible_distribution(rbm)
-    of_models = np.stack([weights[:, nearest == mode].sum(axis=-1) for mode in range(4)], axis=-1)
-    return np.abs(of_models - of_rows).sum(axis=-1) / 2
+    model_weights = np.stack([weights[:, nearest == mode].sum(axis=-1) for mode in range(4)], axis=-1)
+    return np.abs(model_weights - row_weights).sum(axis=-1) / 2
 
 
 def training(names: list[str], iterations: int, rates: list[float]) -> pd.DataFrame:
@@ -89,8 +89,8 @@ def training(names: list[str], iterations: int, rates: list[float]) -> pd.DataFr
             result = train(rows, test=held_out, estimator=estimator, options=options, **run)
             curve = result.curve.pivot_table(index="iteration", columns="metric", values="value", aggfunc="mean")
             # The mini-batch takes one product for its means, statistics one for each phase.
-            of_phase = curve.get("row_products", pd.Series((2 * options["k"] + 1) * batch, curve.index))
-            curve["products"] = ((of_phase.fillna(0) + 3 * batch) * np.diff(curve.index, prepend=0)).cumsum()
+            negative_products = curve.get("row_products", pd.Series((2 * options["k"] + 1) * batch, curve.index))
+            curve["products"] = ((negative_products.fillna(0) + 3 * batch) * np.diff(curve.index, prepend=0)).cumsum()
             curve["seconds"] = result.timings["training_seconds"] * curve.index / length
             if "modes" in name:
                 curve.loc[curve.index[-1], "mode_error"] = mode_error(result.rbm, held_out).mean()
@@ -114,24 +114,24 @@ def trajectory(rows: np.ndarray, batch: int, estimator: str, iterations: int, sn
         shard.advance(at, end)
         models, at = [*models, rbm.copy()], end
     parts = zip(*(model.parameters for model in models), strict=True)
-    return from_independent(RBM(*(np.concatenate(part) for part in parts)))
+    return from_independent(RBM(*(np.concatenate(parameter) for parameter in parts)))
 
 
 def errors_of_annealing(models: RBM, rows: np.ndarray, products: float) -> dict[str, np.ndarray]:
-    """Return the errors of log Z of the last model by AIS with 100 particles, for about so many products each."""
+    """Return the errors of log Z of the last model by AIS with 100 particles, for about ``products`` products each."""
     particles, keys, last = 100, range(REPETITIONS), models[-1]
-    repeated = RBM(*(np.repeat(part[None], REPETITIONS, axis=0) for part in last.parameters))
-    steps, found = int(products / 2 / particles), {}
+    repeated = RBM(*(np.repeat(parameter[None], REPETITIONS, axis=0) for parameter in last.parameters))
+    steps, estimates = int(products / 2 / particles), {}
     for name, base in (("AIS, uniform", None), ("AIS, base rates", base_rate_bias(rows))):
-        found[name] = ais_log_partition(repeated, particles, steps, 3, base=base, keys=keys).log_partition
+        estimates[name] = ais_log_partition(repeated, particles, steps, 3, base=base, keys=keys).log_partition
     gaps = len(models.W) - 1
     inner, thinned = max(1, round(products / 3 / particles / gaps)), models
     if products / 3 / particles < gaps:  # fewer snapshots
         thinned = models[np.rint(np.linspace(0, gaps, int(products / 3 / particles) + 1)).astype(int)]
-    paths = RBM(*(np.repeat(part[:, None], REPETITIONS, axis=1) for part in thinned.parameters))
+    paths = RBM(*(np.repeat(parameter[:, None], REPETITIONS, axis=1) for parameter in thinned.parameters))
     along = trajectory_ais_log_partition(paths, particles, inner, 4, keys=keys)
-    found["trajectory AIS"] = along.log_partition[-1]
-    return {name: values - exact_log_partition(last) for name, values in found.items()}
+    estimates["trajectory AIS"] = along.log_partition[-1]
+    return {name: values - exact_log_partition(last) for name, values in estimates.items()}
 
 
 def errors_of_bennett(models: RBM, products: float) -> tuple[dict[str, np.ndarray], list[float]]:
@@ -149,8 +149,8 @@ def errors_of_bennett(models: RBM, products: float) -> tuple[dict[str, np.ndarra
     differences = sampler.advance(visible, rounds - rounds // 2, stream)
     start = float(independent_log_partition(ladder[0]))
     parts = np.split(differences, REPETITIONS, axis=-1)
-    found = np.array([bennett_log_partition(start, part).log_partition[-1] for part in parts])
-    return {"BAR": found - exact_log_partition(models[-1])}, [len(levels), acceptance(differences).min()]
+    estimates = np.array([bennett_log_partition(start, gap).log_partition[-1] for gap in parts])
+    return {"BAR": estimates - exact_log_partition(models[-1])}, [len(levels), acceptance(differences).min()]
 
 
 def log_partition(names: list[str], budgets: list[float]) -> pd.DataFrame:
@@ -177,13 +177,13 @@ def main() -> None:
     parser.add_argument("--rates", type=float, nargs="+", default=[0.1, 0.01])
     parser.add_argument("--products", type=float, nargs="+", default=[1e5, 1e6], help="for each estimate of log Z")
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    given = parser.parse_args()
-    if given.what == "training":
-        found = training(given.data, given.iterations, given.rates)
+    arguments = parser.parse_args()
+    if arguments.what == "training":
+        table = training(arguments.data, arguments.iterations, arguments.rates)
     else:
-        found = log_partition(given.data, given.products)
-    given.out.mkdir(parents=True, exist_ok=True)
-    found.to_csv(given.out / f"trajectories_{given.what}.csv", index=False)
+        table = log_partition(arguments.data, arguments.products)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    table.to_csv(arguments.out / f"trajectories_{arguments.what}.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -46,21 +46,21 @@ def make(arguments: argparse.Namespace) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Print what libraries compute of the models, and whether it is right."""
-    known = {library.name: library for library in peers.LIBRARIES}
+    """Print the results of libraries for the models, and whether they are correct."""
+    libraries = {library.name: library for library in peers.LIBRARIES}
     for name in arguments.libraries:
-        if name not in known:
-            raise SettingsError(f"LIBRARY: {unknown_name('library', name, list(known))}")
+        if name not in libraries:
+            raise SettingsError(f"LIBRARY: {unknown_name('library', name, list(libraries))}")
     models = reference.read(arguments.folder)
-    for name in arguments.libraries or known:
-        version = peers.version(known[name])
-        print(f"{name}: " + (f"{known[name].package} {version}" if version else "not installed"))
+    for name in arguments.libraries or libraries:
+        version = peers.version(libraries[name])
+        print(f"{name}: " + (f"{libraries[name].package} {version}" if version else "not installed"))
         if version:
-            print(f"\n{_compared(known[name], models)}\n")
+            print(f"\n{_compared(libraries[name], models)}\n")
 
 
 def _compared(library: peers.Library, models: list[reference.Reference]) -> str:
-    """Return the table of a library, or why there is none: another version may have other modules."""
+    """Return the table of a library, or the reason for none: another version may have other modules."""
     try:
         return _shown(peers.compare(library, models))
     except ImportError as error:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A set of small RBMs with exact numbers, in plain files, by which any library for RBMs can check itself.
 
-Each model is ``NAME.npz``; small ones are ``NAME.json``, too, with the same names. ``index.json`` says what each is.
+Each model is ``NAME.npz``; small ones are ``NAME.json``, too, with the same names. ``index.json`` describes them.
 All numbers are float64 and in nats; docs/conformance.md defines them. Parameters are multiples of 2^-10, and therefore
-exact in float32. The models themselves are kept, not made again: training amplifies the rounding of the processor.
+exact in float32. The models are kept, not trained again: training amplifies the rounding of the processor.
 
 Shapes: W (m, n), b (m,), c (n,), rows (rows, m); T inverse temperatures ``beta``, with a state of both layers for each.
 """
@@ -27,7 +27,7 @@ FOLDER, INDEX = Path(__file__).parent / "models", "index.json"
 STEPS = (1, 2, 5)
 """Gibbs steps of the expected CD gradients."""
 MODEL = ("W", "b", "c", "rows", "beta", "swap_visible", "swap_hidden")
-"""What a library is given; all other arrays are to be found."""
+"""Inputs of a library; all other arrays are results."""
 PARAMETERS = ("W", "b", "c")
 
 
@@ -39,7 +39,7 @@ class Reference:
     ----------
     name : str
     what : str
-        What it tests, in words.
+        The subject of its test, in words.
     arrays : dict of str to ndarray
         `MODEL`, and the exact numbers.
     """
@@ -59,24 +59,24 @@ class Reference:
         return RBM(*(self.arrays[name] for name in PARAMETERS))
 
 
-def exact_numbers(rbm: RBM, given: dict[str, np.ndarray], with_cd: bool) -> dict[str, np.ndarray]:
-    """Return the exact numbers of a model for its rows and states; with the expected CD gradients if asked for."""
-    rows, beta = given["rows"].astype(np.float64), given["beta"]
+def exact_numbers(rbm: RBM, inputs: dict[str, np.ndarray], with_cd: bool) -> dict[str, np.ndarray]:
+    """Return the exact numbers of a model for its rows and states; ``with_cd`` adds the expected CD gradients."""
+    rows, beta = inputs["rows"].astype(np.float64), inputs["beta"]
     log_partition, free_energy = exact_log_partition(rbm), rbm.free_energy(rows)
-    found = {
+    numbers = {
         "log_partition": log_partition,
-        "tempered_log_partition": np.array([exact_log_partition(_tempered(rbm, one)) for one in beta]),
+        "tempered_log_partition": np.array([exact_log_partition(_tempered(rbm, temperature)) for temperature in beta]),
         "free_energy": free_energy,
         "log_likelihood": -free_energy - log_partition,
-        "pseudo_log_likelihood": pseudo_log_likelihood(rbm, given["rows"]),
+        "pseudo_log_likelihood": pseudo_log_likelihood(rbm, inputs["rows"]),
         "hidden_mean": rbm.hidden_mean(rows),
-        **_named("gradient", exact_gradient(rbm, given["rows"])),
-        **_swaps(rbm, beta, given["swap_visible"], given["swap_hidden"]),
+        **_named("gradient", exact_gradient(rbm, inputs["rows"])),
+        **_swaps(rbm, beta, inputs["swap_visible"], inputs["swap_hidden"]),
     }
     if with_cd:
         for k in STEPS:
-            found |= _named(f"cd_{k}", _expected_cd(rbm, given["rows"], k))
-    return found
+            numbers |= _named(f"cd_{k}", _expected_cd(rbm, inputs["rows"], k))
+    return numbers
 
 
 def _tempered(rbm: RBM, beta: float) -> RBM:
@@ -90,30 +90,30 @@ def _named(name: str, statistics: Statistics) -> dict[str, np.ndarray]:
 def _expected_cd(rbm: RBM, rows: np.ndarray, k: int) -> Statistics:
     estimator, replica = estimators.create("expected_cd", k=k), rbm.replicas
     estimate = estimator.estimate(replica, rows[None].astype(np.float64), {}, Stream(0, [0]))
-    return Statistics(*(part[0] for part in estimator.gradient(estimate)))
+    return Statistics(*(array[0] for array in estimator.gradient(estimate)))
 
 
 def _swaps(rbm: RBM, beta: np.ndarray, visible: np.ndarray, hidden: np.ndarray) -> dict[str, np.ndarray]:
     """Return the energies of the states, and the probabilities to swap those of every pair of temperatures."""
     energy = rbm.energy(visible, hidden)
-    tempered = np.array([_tempered(rbm, one).free_energy(visible) for one in beta])
-    own = np.diag(tempered)
-    of_both = (beta[:, None] - beta) * (energy[:, None] - energy)
-    of_visible = own[:, None] + own - tempered - tempered.T
-    names = {"swap_acceptance": of_both, "swap_acceptance_visible": of_visible}
+    tempered = np.array([_tempered(rbm, temperature).free_energy(visible) for temperature in beta])
+    diagonal = np.diag(tempered)
+    exponents = (beta[:, None] - beta) * (energy[:, None] - energy)
+    visible_exponents = diagonal[:, None] + diagonal - tempered - tempered.T
+    names = {"swap_acceptance": exponents, "swap_acceptance_visible": visible_exponents}
     return {"energy": energy} | {name: np.exp(np.minimum(0, exponent)) for name, exponent in names.items()}
 
 
 def make(folder: str | PathLike, models: str | PathLike = FOLDER) -> Iterator[Reference]:
-    """Compute the numbers of the models of a folder anew; write both to ``folder``, and yield each model then."""
+    """Compute the numbers of the models of a folder anew; write both to ``folder``, and yield the models."""
     index = read_json(Path(models) / INDEX)
     for model in read(models):
-        given = {name: model.arrays[name] for name in MODEL}
-        made = replace(model, arrays=given | exact_numbers(model.rbm, given, model.is_small))
-        write_arrays(Path(folder) / f"{made.name}.npz", made.arrays)
-        if made.is_small:
-            write_json(Path(folder) / f"{made.name}.json", {key: value.tolist() for key, value in made.arrays.items()})
-        yield made
+        inputs = {name: model.arrays[name] for name in MODEL}
+        new = replace(model, arrays=inputs | exact_numbers(model.rbm, inputs, model.is_small))
+        write_arrays(Path(folder) / f"{new.name}.npz", new.arrays)
+        if new.is_small:
+            write_json(Path(folder) / f"{new.name}.json", {key: value.tolist() for key, value in new.arrays.items()})
+        yield new
     write_json(Path(folder) / INDEX, index)
 
 

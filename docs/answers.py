@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the answers that the kept verdicts give, and the kept times of steps, into pages: ``python docs/answers.py``.
+"""Write the answers of the kept verdicts, and the kept times of steps, into pages: ``python docs/answers.py``.
 
-They stand between ``<!-- answers: WHAT [PAPER] -->`` and ``<!-- end -->``.
+They are between ``<!-- answers: KIND [PAPER] -->`` and ``<!-- end -->``.
 """
 
 import os
@@ -30,7 +30,7 @@ BLOCK = re.compile(r"(<!-- answers: (\w+) ?(\w*) -->\n).*?(<!-- end -->)", re.DO
 
 
 def written(text: str, root: Path) -> str:
-    """Return the text of a page with all answers as the kept verdicts give them."""
+    """Return the text of a page with the answers of the kept verdicts."""
     verdicts = read_verdicts(root / KEPT / "claims.json")
     files = {key: root / f"config/claims/{key}.yaml" for key in PAPERS}
     findings = {
@@ -49,10 +49,10 @@ def _answer(finding) -> str:
 
 def _summary(findings: dict) -> str:
     lines = ["| paper | what its abstract or conclusion says | does it hold? |", "|---|---|---|"]
-    for key, of_paper in findings.items():
+    for key, paper_findings in findings.items():
         anchor = re.sub(r"[^\w\- ]", "", PAPERS[key].lower()).replace(" ", "-")
         name = f"[{PAPERS[key]}](docs/papers.md#{anchor})"
-        for finding in of_paper:
+        for finding in paper_findings:
             if finding.headline and finding.of:
                 lines.append(f"| {name} | {finding.text} | {_answer(finding)} |")
                 name = ""
@@ -64,29 +64,29 @@ def _table(findings: list, root: Path) -> str:
     for finding in filter(lambda finding: finding.headline, findings):
         kind = "figures" if "_fig" in finding.figure else "tables"
         file = f"{KEPT}/{kind}/{finding.figure}.{'png' if kind == 'figures' else 'md'}"
-        shown = f"[{number_of(finding.figure)}](../{file})" if finding.figure and os.path.isfile(root / file) else ""
-        lines.append(f"| {finding.text} | {_answer(finding)} | {shown} |")
+        link = f"[{number_of(finding.figure)}](../{file})" if finding.figure and os.path.isfile(root / file) else ""
+        lines.append(f"| {finding.text} | {_answer(finding)} | {link} |")
     return "\n".join(lines) + "\n"
 
 
 def _reasons(findings: list) -> str:
-    """Return what does not hold or is not decided, with the reasons, and what was not run."""
+    """Return the statements that do not hold or are not decided, with the reasons, and those that were not run."""
     lines = [
         f"- **{finding.text}** {finding.answer.capitalize()}. {finding.reason}"
         for finding in findings
         if finding.answer in ("no", "partly", "undecided")
     ]
-    rest = " ".join(finding.text for finding in findings if finding.answer == "not run" and not finding.headline)
-    return "\n".join([*lines, *([f"- Not run: {rest}"] if rest else [])]) + "\n"
+    not_run = " ".join(finding.text for finding in findings if finding.answer == "not run" and not finding.headline)
+    return "\n".join([*lines, *([f"- Not run: {not_run}"] if not_run else [])]) + "\n"
 
 
 def _steps(folder: Path) -> str:
     """Return the kept times of steps beside those of their dense products and of other programs."""
     lines = ["| step | ms | dense, ms | step / dense | other programs / step |", "|---|---|---|---|---|"]
     for step, bars in speed.step_bars(speed.read_steps(folder / "steps.csv")).groupby("step", sort=False):
-        of_kind = {kind: bars[bars["kind"] == kind] for kind in (speed.FLOOR, speed.OURS, speed.PEER)}
-        dense, ours = (of_kind[kind]["milliseconds"].iloc[0] for kind in (speed.FLOOR, speed.OURS))
-        peers = (f"{peer} {t / ours:.1f}" for _, _, peer, t, _ in of_kind[speed.PEER].itertuples(index=False))
+        by_kind = {kind: bars[bars["kind"] == kind] for kind in (speed.FLOOR, speed.OURS, speed.PEER)}
+        dense, ours = (by_kind[kind]["milliseconds"].iloc[0] for kind in (speed.FLOOR, speed.OURS))
+        peers = (f"{peer} {t / ours:.1f}" for _, _, peer, t, _ in by_kind[speed.PEER].itertuples(index=False))
         lines.append(f"| {step} | {ours:.3g} | {dense:.3g} | {ours / dense:.2f} | {'; '.join(peers)} |")
     return "\n".join([*lines, "", f"{speed.conditions(read_json(folder / 'steps.meta.json'))}."]) + "\n"
 

@@ -93,8 +93,8 @@ CALLS = {
 
 def write_library():
     """Write a page for each public package, which lists its public names and the parts in its registry."""
-    own = [name for name in rbmbench.__all__ if not inspect.ismodule(getattr(rbmbench, name))]
-    pages = {"rbmbench": {"": own}}
+    names = [name for name in rbmbench.__all__ if not inspect.ismodule(getattr(rbmbench, name))]
+    pages = {"rbmbench": {"": names}}
     for package in ("datasets", "estimators", "samplers", "updates", "likelihood"):
         module = import_module(f"rbmbench.{package}")
         pages[module.__name__] = {"": [name for name in module.__all__ if not name.isupper()]}

@@ -16,7 +16,7 @@ EVERY_OUTPUT = ("kind", "title", "reading")
 def reference(folder: Path) -> str:
     """Return the page for the schemas of a folder."""
     lines = ["# Keys of the configuration", "", "Written by `python docs/keys.py` from the models of the files. A key"]
-    lines += ["without a default is required. `null` stands for a key that is left out."]
+    lines += ["without a default is required. `null` means that a key is left out."]
     for name, title in FILES.items():
         schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
         lines += ["", f"## {title}", *_sections(schema)]
@@ -24,27 +24,27 @@ def reference(folder: Path) -> str:
 
 
 def _sections(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the file's own keys, of those of its parts, and of the kinds of claims."""
+    """Yield the lines of the keys of a file, of those of its parts, and of the kinds of claims."""
     models = {name: model for name, model in schema.get("$defs", {}).items() if "properties" in model}
     kinds = {name: models.pop(name) for name in list(models) if name.islower() and name != "claim"}
     yield from _table(schema)
-    of_panels = models.get("Panel", {"properties": {}})["properties"]
+    panel_keys = models.get("Panel", {"properties": {}})["properties"]
     for name, model in models.items():
-        own = model["properties"]
-        is_panel = name != "Panel" and bool(of_panels) and of_panels.keys() <= own.keys()
+        properties = model["properties"]
+        is_panel = name != "Panel" and bool(panel_keys) and panel_keys.keys() <= properties.keys()
         if is_panel:
-            own = {key: value for key, value in own.items() if key not in of_panels}
-        if "const" in own.get("kind", {}):
-            own = {key: value for key, value in own.items() if key not in EVERY_OUTPUT}
+            properties = {key: value for key, value in properties.items() if key not in panel_keys}
+        if "const" in properties.get("kind", {}):
+            properties = {key: value for key, value in properties.items() if key not in EVERY_OUTPUT}
             name = f"`{model['properties']['kind']['const']}`"
-        more = " It has the keys of `Panel`, too." if is_panel else ""
-        yield from ("", f"### {name}", "", _line(model.get("description", "")) + more)
-        yield from _table({**model, "properties": own})
+        note = " It has the keys of `Panel`, too." if is_panel else ""
+        yield from ("", f"### {name}", "", _line(model.get("description", "")) + note)
+        yield from _table({**model, "properties": properties})
     if kinds:
         yield from ("", "### Kinds of claims", "", "| kind | measures | arguments |", "|---|---|---|")
-        known = models["claim"]["properties"]
+        common = models["claim"]["properties"]
         for name, model in kinds.items():
-            arguments = ", ".join(f"`{key}`" for key in model["properties"] if key not in known)
+            arguments = ", ".join(f"`{key}`" for key in model["properties"] if key not in common)
             yield f"| `{name}` | {_line(model['description']).removeprefix('Measure ')} | {arguments} |"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-import_module("rbmbench.base.sources")  # reads the sources of all that is imported from now on
+import_module("rbmbench.base.sources")  # reads the sources of all later imports
 
 __all__ = [
     "RBM",
@@ -61,10 +61,10 @@ _HOMES = {
 }
 
 
-if not TYPE_CHECKING:  # for which every name would be there
+if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name: str):
-        """Import public names when they are first used: `rbmbench --help` needs none of them."""
+        """Import public names at their first use: `rbmbench --help` needs none of them."""
         if name == "__version__":
             return _version()
         if name not in _HOMES:

@@ -12,7 +12,7 @@ from rbmbench.kernels import backends, fused_kernels
 from rbmbench.kernels.cupy import _device
 from rbmbench.training import fused, trainer
 
-MISSING = backends.what_a_gpu_lacks()
+MISSING = backends.gpu_obstacle()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
 ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])

@@ -24,7 +24,7 @@ from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelih
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.training import trainer
 
-MISSING = backends.what_a_gpu_lacks()
+MISSING = backends.gpu_obstacle()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SHAPES = pytest.mark.parametrize("shape", [(1, 1, 1), (3, 1009, 1), (3, 131, 67), (2, 3, 1097), (2, 2, 9001)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the runs of a scale took, side by side, and the speed of training against floors and peers.
+# Times and memory of the runs of a scale, and the speed of training against floors and peers.
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ rule tabulate_run_times:
         "rbmbench run-times --runs {params.folders:q} --out {output:q} --log {log:q}"
 
 
-# Takes all cores, so that nothing else runs beside it: only then do its numbers mean something.
+# Takes all cores, so that nothing else runs beside it and disturbs the measurement.
 rule measure_speed:
     input:
         script=MEASURE,

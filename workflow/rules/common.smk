@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What all rules share: the checked plan of what to compute, and how to call the package.
+# Functions and values of all rules: the checked plan of the jobs, and the commands of the package.
 
 import gc
 import hashlib
@@ -30,7 +30,7 @@ from rbmbench.reporting.claims import files as claim_files
 
 
 def checked_plan():
-    """Return the configuration and what it asks for, or end with one line that says what is wrong with it."""
+    """Return the configuration and its plan, or end with one line on its first error."""
     modifier = workflow.modifier.path_modifier
     try:
         if modifier.prefix or modifier.modifies_prefixes:
@@ -40,7 +40,7 @@ def checked_plan():
         claim_files.check(Path(CONFIG).parent / "claims", configuration)
         planned = plan(configuration)
         for folder in (planned.layout.root, *Path(planned.layout.root).glob("*/")):
-            if str(folder) != planned.layout.logs:  # jobs go on without them
+            if str(folder) != planned.layout.logs:  # jobs run without them
                 check_writable(folder)
         return configuration, planned
     except RbmbenchError as error:
@@ -61,7 +61,7 @@ def step_environment():
     return {name: value for name, value in values.items() if value}
 
 
-# Plans, jobs and compiled kernels stay as long as Snakemake runs: looking for garbage among them finds little.
+# Plans, jobs and compiled kernels stay as long as Snakemake runs, so that collections of garbage find little.
 gc.set_threshold(500_000)
 snakemake_scheduler.install()
 snakemake_slurm.install()
@@ -80,7 +80,7 @@ wildcard_constraints:
     table="[a-z0-9_]+_table[a-z0-9_]*",
 
 
-# What jobs read, and what they ask a scheduler for. The wildcard `job` is the id of a job of the plan, or of a block.
+# Inputs of jobs, and their requests of a scheduler. The wildcard `job` is the id of a job of the plan, or of a block.
 
 
 BLOCKS_OF = {name: blocks_of(PLAN, job) for name, job in PLAN.jobs.items()}
@@ -110,7 +110,7 @@ def files_before(name):
 
 
 def settings_of(name):
-    """Return the settings; those of a block do not depend on how many trials the job has."""
+    """Return the settings; those of a block do not depend on the number of trials of the job."""
     job = job_of(name)
     return (jobs.of_name(job.kind).of_any_trials(job.settings) if name in BLOCKS else job.settings).canonical()
 
@@ -153,12 +153,12 @@ def counted():
 
 @cache
 def requested():
-    """Return what every job asks for, by its id."""
+    """Return the request of every job, by its id."""
     return {name: request(job.work) for name, job in counted().items()}
 
 
 def request_of(name):
-    """Return what a job or a block asks for: a block its share of the job's time; to join blocks takes no time."""
+    """Return the request of a job or a block: of a block its share of the job's time; to join blocks takes no time."""
     whole = requested()[job_of(name).id]
     if name in BLOCKS:
         return whole._replace(minutes=max(LEAST_MINUTES, math.ceil(BLOCKS[name].share * whole.minutes)))
@@ -172,7 +172,7 @@ def longest_first():
 
 
 def priority_of(name):
-    """Return the priority of a job or a block: larger the longer what needs it takes."""
+    """Return the priority of a job or a block: the larger, the longer the jobs take that need it."""
     return longest_first()[job_of(name).id]
 
 
@@ -182,28 +182,28 @@ def more_each_attempt(amount):
 
 
 def gpu_count():
-    """Return the GPUs of a job that trains or anneals: one where the configuration or RBMBENCH_BACKEND says cupy."""
+    """Return the GPUs of a job that trains or anneals: one if the configuration or RBMBENCH_BACKEND is cupy."""
     return 1 if os.environ.get("RBMBENCH_BACKEND") == "cupy" else 0
 
 
 def batch_of(group):
-    """Return a group of jobs that share a place in the queue, as such a function: the short ones that need no GPU."""
+    """Return a group of jobs that are submitted together, as such a function: the short ones that need no GPU."""
     return lambda wildcards: group if request_of(wildcards.job).short and not gpu_count() else None
 
 
-# What the results depend on besides settings: code, and data of the user's own.
+# Dependencies of the results besides settings: code, and files of the user.
 
 
 @cache
 def begin_probing():
-    """Tell, once, what takes time now, and have a second core help."""
-    print("rbmbench: finding out what the code computes, once after a change of it", file=sys.stderr)
+    """Print, once, the reason for the delay, and start a process on a second core."""
+    print("rbmbench: fingerprinting the code, once after a change of it", file=sys.stderr)
     if (workflow.resource_settings.cores or 1) > 1:
         probe_ahead([probed(job) for job in PLAN.jobs.values()])
 
 
 def probed(job):
-    """Return what the fingerprint of the code of a job depends on: its settings, and the size of its data."""
+    """Return the arguments of the fingerprint of the code of a job: its settings, and the size of its data."""
     return job.settings, PLAN.data[job.data].visible if job.kind == "train" else None
 
 
@@ -224,7 +224,7 @@ def recipe_of(data):
 
 
 def own_files(data):
-    """Return the user's own file that a data set is read from, as a list of one or none."""
+    """Return the file of the user that a data set is read from, as a list of one or none."""
     entry = PLAN.data[data]
     file = datasets.REGISTRY.create(entry.name, entry.options).own_file
     return [file] if file else []
@@ -265,10 +265,10 @@ def long_spec(key):
 
 @cache
 def template_of_kind(kind):
-    """Return the notebook of a kind of figures or tables; None if there is none of its own."""
+    """Return the notebook of a kind of figures or tables; None if there is none."""
     with suppress(WorkflowError):
-        own = file_of(f"notebooks/{kind}.ipynb")
-        return own if os.path.isfile(own) else None
+        notebook = file_of(f"notebooks/{kind}.ipynb")
+        return notebook if os.path.isfile(notebook) else None
 
 
 def template_of(key):
@@ -277,7 +277,7 @@ def template_of(key):
     return template_of_kind(PLAN.outputs[key].spec.kind) or file_of(f"notebooks/{general}.ipynb")
 
 
-# How `snakemake --report` lists figures and tables.
+# Entries of figures and tables in `snakemake --report`.
 
 
 def paper_of(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a scale will take, told before anything runs. Nothing else needs it, and it starts no run.
+# Forecast of the time and memory of a scale. No other rule needs it, and it starts no run.
 
 
 from glob import glob
@@ -19,7 +19,7 @@ rule forecast:
         overlays=OVERLAYS,
         values=json.dumps(config, sort_keys=True),
         cores=lambda wildcards: workflow.cores,
-        # The forecast is made anew once more is there.
+        # The forecast is made anew when there are more results.
         computed=len(glob(f"{LAYOUT.root}/*/*/{META}")),
     message:
         "forecast"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The computations: two rules for each kind of job of rbmbench.jobs, one of which computes a job, or joins its blocks of
 # trials, and one of which computes such a block; and a rule for each bundle of short jobs, which Snakemake prefers to
-# those of single jobs, for it has no wildcards. Checkpoints are no outputs: a failed job loses its outputs, and goes on
-# from its checkpoint.
+# those of single jobs, because it has no wildcards. Checkpoints are no outputs: a failed job loses its outputs, and
+# continues from its checkpoint.
 
 
 for kind in jobs.kinds():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
+# Figures and tables. Each has a spec, which describes its content, and is made by the notebook of its kind.
 
 
-# For the claims, and for specs that are too long for an argument. Snakemake itself fills the template in: no process is
-# started.
+# For the claims, and for specs that are too long for an argument. Snakemake fills in the template itself, without a
+# process.
 rule write_specs:
     input:
         template=ancient(file_of("workflow/templates/spec.json.j2")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Verdicts on the papers' claims, and the page that shows everything of a scale.
+# Verdicts on the papers' claims, and the page with all results of a scale.
 
 
 rule check_claims:
@@ -52,7 +52,7 @@ rule write_report:
         folder=subpath(input.claims, parent=True),
         config=CONFIG,
         overlays=OVERLAYS,
-        # What the page does not show, such as where data come from, makes no other page.
+        # Keys that the page does not show, such as sources of data, do not make it anew.
         values=json.dumps({key: config[key] for key in SHOWN_OF_CONFIG if key in config}, sort_keys=True),
         code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs.values()}),
     message:

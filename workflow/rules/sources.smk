@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Where the files of the workflow are: below the working directory where it has them, else beside workflow/.
+# Places of the files of the workflow: below the working directory if they exist there, else beside workflow/.
 
 from contextlib import suppress
 from pathlib import Path
@@ -19,18 +19,18 @@ def of_source(path):
 
 
 def file_of(path):
-    """Return the file of the working directory, if it is there; else that of the source."""
+    """Return the file of the working directory if it exists, else that of the source."""
     return path if os.path.exists(path) else of_source(path)
 
 
 def configured_by():
     """Return config.yaml, with the other files of the configuration beside it: the user's if there is one.
 
-    A module that is given its values takes the user's files only if there are papers among them: config/config.yaml may
-    then belong to the workflow that uses the module.
+    A module with values of its caller takes the user's files only if there are papers among them, since
+    config/config.yaml may belong to the workflow that uses the module.
     """
-    own, is_given = "config/config.yaml", workflow.modifier.skip_configfile
-    return own if os.path.exists(own) and not (is_given and not os.path.isdir("config/papers")) else of_source(own)
+    file, has_values = "config/config.yaml", workflow.modifier.skip_configfile
+    return file if os.path.exists(file) and not (has_values and not os.path.isdir("config/papers")) else of_source(file)
 
 
 def fetch_papers(keys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The names people ask for: all of the papers, of one paper or study, or one figure or table. `all` is in the Snakefile.
+# Targets: all of the papers, of one paper or study, or one figure or table. `all` is in the Snakefile.
 
 
 rule claims:
@@ -14,7 +14,7 @@ rule report:
         LAYOUT.report,
 
 
-# The speed of steps is measured only when it is asked for, here: it takes minutes of a machine that does nothing else.
+# The speed of steps is measured only by this target: it takes minutes of a machine without other load.
 rule benchmarks:
     input:
         [LAYOUT.benchmark(f"steps.{ending}") for ending in ("csv", "md", "meta.json", "pdf", "png")],

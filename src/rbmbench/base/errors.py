@@ -9,7 +9,7 @@ LONGEST_NAME = 100
 LEAST_SIMILARITY = 0.5  # of names, from 0 to 1
 SYNONYMS = {
     other: ours
-    for ours, others in {
+    for ours, synonyms in {
         "rate": ("learning_rate", "lr", "step_size", "eta"),
         "hidden": ("n_hidden", "num_hidden", "hidden_units", "n_components"),
         "batch": ("batch_size", "minibatch", "mini_batch"),
@@ -24,9 +24,9 @@ SYNONYMS = {
         "k": ("steps", "n_steps", "gibbs_steps"),
         "chains": ("n_chains", "num_chains", "n_particles"),
     }.items()
-    for other in others
+    for other in synonyms
 }
-"""Names that other libraries use for settings and options, and those used here."""
+"""The names of this package by those that other libraries use for settings and options."""
 
 
 class RbmbenchError(Exception):
@@ -86,7 +86,7 @@ class RbmbenchWarning(UserWarning):
 def unknown_name(kind: str, name: str, allowed) -> str:
     """Return the error message for an unknown name of some ``kind`` ("estimator"), with a similar name if there is one.
 
-    A name of other libraries is answered with the one used here.
+    For a name of other libraries it is the one used here.
     """
     allowed, name = sorted(allowed), str(name)
     nearest = [SYNONYMS[name]] if SYNONYMS.get(name) in allowed else []

@@ -40,5 +40,5 @@ def _limits(root: Path, controller: str, *names: str) -> Iterator[str]:
         for folder in (group, *group.parents):
             try:
                 yield " ".join((mount / folder / name).read_text().strip() for name in names)
-            except OSError:  # not of this version, or above what a container shows
+            except OSError:  # not of this version, or not visible in the container
                 continue

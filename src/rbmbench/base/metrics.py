@@ -83,7 +83,7 @@ METRICS = {
 
 LIKELIHOODS = "log_likelihood", "validation_log_likelihood", "test_log_likelihood"
 COMPARED = "compared_"
-"""What begins the metrics of annealing at evaluations whose log Z is that of tempered chains."""
+"""Prefix of the metrics of annealing at evaluations whose log Z is that of tempered chains."""
 METRICS |= {
     COMPARED + name: replace(METRICS[name], title=f"{METRICS[name].title}, by annealed importance sampling")
     for name in (*LIKELIHOODS, "log_partition", "log_partition_error", "annealing_effective_sample_size")

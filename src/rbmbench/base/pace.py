@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 PAUSE_SECONDS = 2.0
 Progress = Callable[..., None]  # progress(done, total, *values)
-Stopping = Callable[[], int | None]  # returns the number of the signal that asks to stop, if any
+Stopping = Callable[[], int | None]  # returns the number of a signal to stop, or None
 
 
 class Pace:

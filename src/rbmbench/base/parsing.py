@@ -30,8 +30,8 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
         where = where(location) if callable(where) else where
         if error["type"] == "extra_forbidden":
             allowed = _fields_at(model, values, location[:-1])
-            what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
-            raise SettingsError(f"{where}: {key}: {what}") from None
+            reason = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
+            raise SettingsError(f"{where}: {key}: {reason}") from None
         if error["type"] == "missing":
             raise SettingsError(f"{where}: {key}: is missing") from None
         if error["type"] == "union_tag_not_found":
@@ -42,9 +42,9 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
             value = repr(error["input"])
         message = "must be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
         message = re.sub(r"^\w+ should", "must", message)
-        # Our own validators of several values name the wrong one in the message.
-        own = error["type"] == "value_error" and (isinstance(error["input"], dict | list) or ", got " in message)
-        raise SettingsError(f"{where}: {key}: {message}{'' if own else f', got {value}'}") from None
+        # The validators of this package that check several values name the wrong one in the message.
+        complete = error["type"] == "value_error" and (isinstance(error["input"], dict | list) or ", got " in message)
+        raise SettingsError(f"{where}: {key}: {message}{'' if complete else f', got {value}'}") from None
 
 
 def _plain(values: Any) -> object:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plug-ins: parts from files of the user's own and from installed packages, for the registries.
+"""Plug-ins: parts from files of the user and from installed packages, for the registries.
 
 A file is named in the configuration (``plugins:``), on the command line (``--plugin``), by `load_plugins`, or in the
 environment variable ``RBMBENCH_PLUGINS``, which processes that are started inherit. A package has entry points in the
@@ -34,7 +34,7 @@ ROOT = "rbmbench_plugins"
 """Package in which files are imported: each folder is a package below it, so that its files can share others."""
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 NO_PLUGINS = re.compile(r"_.*|test_.*|conftest|setup")
-"""Files of a folder that are no plug-ins: what several share, and tests."""
+"""Files of a folder that are no plug-ins: shared code, and tests."""
 ALLOWED = "a Python file that registers a part by @REGISTRY.register"
 
 
@@ -51,7 +51,7 @@ class Plugin:
 
 
 _plugins: dict[str, Plugin] = {}  # by module
-_used: dict[str, None] = {}  # modules whose parts this process has asked for
+_used: dict[str, None] = {}  # modules of which this process has used a part
 _files: dict[Path, str] = {}  # modules of files that were loaded
 _state = {"loaded": "", "loading": ""}  # values of the environment variable
 
@@ -62,7 +62,7 @@ def load_plugins(*paths: str | os.PathLike) -> None:
     Parameters
     ----------
     *paths : path
-        Python files, or folders of which all files are loaded, but for those whose names begin with ``_`` or ``test_``.
+        Python files, or folders of which all files are loaded except those whose names begin with ``_`` or ``test_``.
         Files that are loaded already are not loaded again.
 
     Raises
@@ -117,7 +117,7 @@ def entry_points(group: str) -> "dict[str, EntryPoint]":
 
 def place_of(point: "EntryPoint") -> str:
     """Return an entry point in words."""
-    assert point.dist  # which all of `importlib.metadata.entry_points` have
+    assert point.dist  # entry points from `importlib.metadata.entry_points` have it
     return f"entry point {point.name} of {point.dist.name} {point.dist.version}"
 
 
@@ -145,7 +145,7 @@ def folders_of(package: str) -> list[str]:
 
 
 def plugin_of(module: str) -> Plugin:
-    """Return the plug-in that is a module; it may have been imported by hand."""
+    """Return the plug-in of a module, which may have been imported without `load_plugins`."""
     if module not in _plugins:
         file = getattr(sys.modules[module], "__file__", None)
         _add(module, file or module, _with_shared(Path(file).resolve()) if file else [])
@@ -191,7 +191,7 @@ def _load_file(file: Path) -> None:
     assert specification
     assert specification.loader  # because it is a Python file
     loader, module = specification.loader, module_from_spec(specification)
-    _add(name, place, _with_shared(file.resolve()))  # before anything runs: the record is that of the imported files
+    _add(name, place, _with_shared(file.resolve()))  # before the file runs: the record is that of the imported files
     sys.modules[name] = module
     before = len(_registered)
     try:
@@ -210,7 +210,7 @@ _registered: list[Callable[[], object]] = []
 
 
 def note_registered(forget: Callable[[], object]) -> None:
-    """Note that a part from outside was registered; ``forget`` takes it back, should its file turn out to be broken."""
+    """Note that a part of a plug-in was registered; ``forget`` removes it if its file cannot be loaded."""
     _registered.append(forget)
 
 
@@ -220,8 +220,8 @@ def _package_of(folder: Path) -> str:
     name = f"{ROOT}.{letters}_{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
     for package, path in {ROOT: [], name: [str(folder)]}.items():
         if package not in sys.modules:
-            sys.modules[package] = made = ModuleType(package)
-            made.__path__ = path
+            sys.modules[package] = module = ModuleType(package)
+            module.__path__ = path
     return name
 
 
@@ -234,32 +234,32 @@ def _imported(place: str, run: Callable[[], Result], allowed: str) -> Result:
         frames = traceback.extract_tb(error.__traceback__)
         frame = ([frame for frame in frames if Path(frame.filename).name == Path(place).name] or frames)[-1]
         where = "" if isinstance(error, SyntaxError) else f", in line {frame.lineno} of {Path(frame.filename).name}"
-        what = f"{type(error).__name__}: {error}{where}"
-        raise SettingsError(f"plug-in {place}: cannot be imported ({what}); allowed: {allowed}") from error
+        reason = f"{type(error).__name__}: {error}{where}"
+        raise SettingsError(f"plug-in {place}: cannot be imported ({reason}); allowed: {allowed}") from error
 
 
-def _add(module: str, place: str, sources: Sequence[Path], **of_package: str) -> None:
+def _add(module: str, place: str, sources: Sequence[Path], **distribution: str) -> None:
     digest, contents = hashlib.sha256(), tuple(file.read_bytes() for file in sources)
     for file, content in zip(sources, contents, strict=True):
         digest.update(f"{file.name} {len(content)} ".encode() + content)
-    _plugins[module] = Plugin(place, tuple(sources), contents, digest.hexdigest(), **of_package)
+    _plugins[module] = Plugin(place, tuple(sources), contents, digest.hexdigest(), **distribution)
 
 
 def _with_shared(file: Path) -> list[Path]:
     """Return a file, and the files beside it that it imports by ``from .NAME import``, and those that they import."""
     files: dict[Path, None] = {}
-    left = [file]
-    while left:
-        source = left.pop(0)
+    queue = [file]
+    while queue:
+        source = queue.pop(0)
         if source in files or not source.is_file():
             continue
         files[source] = None
         try:
             statements = ast.walk(ast.parse(source.read_bytes()))
-        except (SyntaxError, ValueError):  # its import raises it
+        except (SyntaxError, ValueError):  # which the import of the file raises, too
             continue
         for statement in statements:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:
                 names = [statement.module] if statement.module else [name.name for name in statement.names]
-                left += [source.parent / f"{name.partition('.')[0]}.py" for name in names]
+                queue += [source.parent / f"{name.partition('.')[0]}.py" for name in names]
     return list(files)

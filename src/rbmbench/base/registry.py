@@ -25,7 +25,7 @@ LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with f
 
 @cache
 def _modules(folders: tuple[str, ...], _files: tuple[tuple[str, ...], ...]) -> list[str]:
-    """Return the names of the modules in folders, which are looked for again when there are other files."""
+    """Return the names of the modules in folders; ``_files``, their files, are a key of the cache."""
     return [module.name for module in pkgutil.iter_modules(folders)]
 
 
@@ -54,8 +54,8 @@ class Registry(Generic[Part]):
     def register(self, maker: type[Part]) -> type[Part]:
         """Register ``maker`` as the factory of the part named after its module.
 
-        A `SettingsError` is raised if the name of a plug-in is taken, a `TypeError` if it lacks a required attribute or
-        a method, or if a class that is such an attribute lacks a method.
+        Raises a `SettingsError` if the name of a plug-in is taken, and a `TypeError` if the maker lacks a required
+        attribute or a method, or if a class that is such an attribute lacks a method.
         """
         missing = sorted(getattr(maker, "__abstractmethods__", ()))
         for name in self.attributes:
@@ -95,14 +95,14 @@ class Registry(Generic[Part]):
         return maker
 
     def origin(self, name: str) -> str:
-        """Return where the part ``name`` comes from: "rbmbench", the file of a plug-in, or an entry point."""
+        """Return the origin of the part ``name``: "rbmbench", the file of a plug-in, or an entry point."""
         if not self.is_foreign(name):
             return "rbmbench"
         maker = self._makers.get(name)
         return plugins.plugin_of(maker.__module__).place if maker else plugins.place_of(self._points()[name])
 
     def is_foreign(self, name: str) -> bool:
-        """Return whether there is a part ``name`` that is not of the registry's package."""
+        """Return whether a part ``name`` exists outside the package of the registry."""
         plugins.load_named()
         return (name in self._makers or name in self._points()) and name not in self._own_names()
 
@@ -118,15 +118,15 @@ class Registry(Generic[Part]):
         return points
 
     def _check_is_free(self, name: str, maker: Callable) -> None:
-        """Refuse a part from outside whose name another one has, unless it is the same one, imported again."""
+        """Refuse a part of a plug-in whose name is taken, unless it is the same part, imported again."""
         place, other = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
         if name in self._own_names():
             raise self._taken(place, name, "rbmbench itself")
         point = self._points().get(name)
         if point and point.module != maker.__module__:
             raise self._taken(place, name, plugins.place_of(point))
-        own = maker.__module__, maker.__qualname__
-        if other is not None and name != "__main__" and (other.__module__, other.__qualname__) != own:
+        identity = maker.__module__, maker.__qualname__
+        if other is not None and name != "__main__" and (other.__module__, other.__qualname__) != identity:
             raise self._taken(place, name, plugins.plugin_of(other.__module__).place)
 
     def _taken(self, place: str, name: str, other: str) -> SettingsError:

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 Coupling = Literal["general", "rbm", "both_layers", "from_start"]
 
 MOST_COUNT = 2**31 - 1  # largest count of arrays and kernels
-# Limits of numbers that the work or the memory of a single step grows with, far above useful values: a larger number is
-# a mistake, which would show after hours.
+# Limits of numbers that determine the work or the memory of a single step, far above useful values: a larger number is
+# a mistake that would go unnoticed for hours.
 MOST_STEPS = 10**6  # of a chain, for an estimate or a sample
 MOST_CHAINS = 10**6  # chains or particles at a time
 MOST_TEMPERATURES = 10**4  # of parallel tempering

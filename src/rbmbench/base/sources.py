@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sources of this package as this process runs them, read at the import of the package.
 
-A process that is forked later has them, too. Files that are edited meanwhile are those of other processes.
+Forked processes inherit them. Later edits of the files concern processes that start afterwards only.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ IMPORTED = _read()
 
 
 def are_changed() -> bool:
-    """Return whether a file of the package differs from what it was: modules imported from now on may be of others."""
+    """Return whether a file of the package has changed since the import; later imports may not match earlier ones."""
     try:
         return _read() != IMPORTED
     except OSError:  # removed in the meantime
@@ -35,7 +35,7 @@ def are_changed() -> bool:
 
 
 def digest(*packages: str) -> str:
-    """Return the sha256 of the imported sources of some packages of this one, by default of all."""
+    """Return the sha256 of the imported sources of some subpackages, by default of all."""
     checksum = hashlib.sha256()
     for path, content in sorted(IMPORTED.items()):
         if not packages or path.partition("/")[0] in packages:

@@ -18,8 +18,8 @@ from rbmbench.base.errors import SettingsError
 
 BRANCH = 0x80  # bit of the purpose that distinguishes branches from streams
 # Rejection sampling of coupled chains ends here. A pair needs 1 / d attempts on average and enters with probability d,
-# the total variation distance of its two laws. So at most 1 / (e ATTEMPTS) = 6e-6 of the pairs get here in a half step,
-# and only if d is near the rounding errors of float32 log odds.
+# the total variation distance of its two laws. So at most 1 / (e ATTEMPTS) = 6e-6 of the pairs reach the last attempt
+# in a half step, and only if d is near the rounding errors of float32 log odds.
 ATTEMPTS = 2**16 - 1
 
 

@@ -54,7 +54,7 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
     except RbmbenchError as error:
         code, text = 2, f"error: {error}"
     except MemoryError as error:
-        code, text = 2, f"error: asks for more memory than there is ({' '.join(str(error).split())})"
+        code, text = 2, f"error: needs more memory than there is ({' '.join(str(error).split())})"
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
@@ -75,8 +75,8 @@ def _one_line_warnings():
         if issubclass(category, RbmbenchWarning):
             sys.stderr.show(f"rbmbench: warning: {message}\n")
         else:
-            others(message, category, *place)
+            show_others(message, category, *place)
 
     with warnings.catch_warnings():
-        others, warnings.showwarning = warnings.showwarning, show
+        show_others, warnings.showwarning = warnings.showwarning, show
         yield

@@ -21,7 +21,7 @@ from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
 USUAL_BATCH = 100
-USUAL_SHARE, LEAST_ROWS = 0.1, 100  # share of the rows that are held out, and rows from which on they are
+USUAL_SHARE, LEAST_ROWS = 0.1, 100  # share of the rows that is held out, and least number of rows for that
 
 
 def compute(arguments: Namespace) -> None:
@@ -39,7 +39,7 @@ def compute(arguments: Namespace) -> None:
 
 
 def evaluate(arguments: Namespace) -> None:
-    """Evaluate the snapshots of a run; or again those of evaluations that there are, with some settings changed.
+    """Evaluate the snapshots of a run, or again those of existing evaluations with some settings changed.
 
     They are then written to folders with the names that the workflow gives to evaluations with these settings.
     """
@@ -66,11 +66,11 @@ def evaluate(arguments: Namespace) -> None:
 
 def bundle(arguments: Namespace) -> None:
     """Compute several jobs, one after the other; imports count for the first."""
-    of_jobs = parser()
+    job_parser = parser()
     for number, job in enumerate(arguments.jobs):
         if number:
             provenance.restart()
-        compute(of_jobs.parse_args(shlex.split(job)))
+        compute(job_parser.parse_args(shlex.split(job)))
 
 
 def train(arguments: Namespace) -> None:
@@ -80,7 +80,7 @@ def train(arguments: Namespace) -> None:
 
 
 def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
-    """Return the task that the arguments of a subcommand ask for."""
+    """Return the task of the arguments of a subcommand."""
     names = ("out", "data", "model", "checkpoint", "checkpoint_seconds", "threads", "scale", "backend")
     names += ("run_id", "block")
     values = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
@@ -117,7 +117,7 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
 def read_data(
     arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: object
 ) -> datasets.Dataset:
-    """Return the data set of a file, a user's own with options, which are ``usual`` where none are given.
+    """Return the data set of a file, one of the user with options, by default ``usual``.
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
@@ -129,7 +129,7 @@ def read_data(
 def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.Dataset:
     """Return the data set with the share --validation of its training rows held out, at random.
 
-    By default it is a tenth of at least 100 rows, unless the data set has validation rows of its own.
+    By default it is a tenth of at least 100 rows, unless the data set has validation rows.
     """
     share, rows = getattr(arguments, "validation", 0.0), len(dataset.train)
     if share is None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommand ``doctor``: a report on this machine, and a training whose result is known.
+"""The subcommand ``doctor``: a report on this machine, and a training with a known result.
 
-Modules are imported where they are used, so that a broken one hides no other section.
+Modules are imported in the functions that use them, so that a broken one affects its section only.
 """
 
 import json
@@ -35,7 +35,7 @@ OK, WARNING, FAILED = "ok", "warning", "FAILED"
 class Finding(NamedTuple):
     """A line of the report: its subject, the result, and a state, empty for information."""
 
-    what: str
+    subject: str
     result: str
     state: str = ""
 
@@ -53,7 +53,7 @@ def doctor(arguments: Namespace) -> int:
     for title, examine in examinations.items():
         sections[title] = findings = examined(title, examine)
         if not arguments.json:
-            rows = [(finding.state, finding.what, finding.result) for finding in findings]
+            rows = [(finding.state, finding.subject, finding.result) for finding in findings]
             print(f"{title}\n{tabulate(rows, tablefmt='plain', disable_numparse=True)}", end="\n\n", flush=True)
     states = Counter(finding.state for findings in sections.values() for finding in findings)
     failed = FAILED in states
@@ -66,7 +66,7 @@ def doctor(arguments: Namespace) -> int:
 
 
 def examined(title: str, examine: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """Return the findings of a section; one failed finding if it raises, as a broken installation may anywhere."""
+    """Return the findings of a section; one failed finding if it raises an error."""
     try:
         return list(examine())
     except Exception as error:
@@ -112,7 +112,7 @@ def gpus() -> Iterator[Finding]:
     from rbmbench.io import provenance
     from rbmbench.kernels import backends
 
-    missing = backends.what_a_gpu_lacks()
+    missing = backends.gpu_obstacle()
     if missing is None:
         runtime = backends.namespace("cupy").cuda.runtime
         for number in range(runtime.getDeviceCount()):
@@ -150,8 +150,8 @@ def backend() -> Iterator[Finding]:
     for kind, (visible, hidden, batch, trials) in MODELS.items():
         arrays, reason = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
         kernels = {"numpy": host_kernels}.get(arrays.__name__, arrays.__name__)
-        what = f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})"
-        yield Finding(what, f"{arrays.__name__} arrays, {kernels} kernels ({reason})")
+        subject = f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})"
+        yield Finding(subject, f"{arrays.__name__} arrays, {kernels} kernels ({reason})")
     if host_kernels == "numpy":
         yield Finding("kernels of NumPy arrays", "the slow reference kernels: Numba cannot be imported", WARNING)
     try:
@@ -203,15 +203,15 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     with suppress(DataError):  # which is reported with the data sets
         if downloads := Sources.resolve(mirror, cache).cache:
             written["downloads"] = downloads, WARNING
-    for what, (folder, otherwise) in written.items():
+    for subject, (folder, state_if_refused) in written.items():
         try:
             check_writable(folder)
         except ResultsError as error:
-            yield Finding(what, str(error), otherwise)
+            yield Finding(subject, str(error), state_if_refused)
             continue
         free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
-        state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
-        yield Finding(what, f"{folder}: writable, {_gigabytes(free)} free{more}", state)
+        state, remark = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
+        yield Finding(subject, f"{folder}: writable, {_gigabytes(free)} free{remark}", state)
 
 
 def self_test() -> Iterator[Finding]:
@@ -238,26 +238,26 @@ def self_test() -> Iterator[Finding]:
         results = {"numpy": trained()}
     if (host := backend_name(np.empty(0))) != "numpy":
         results[host] = trained()
-    if backends.what_a_gpu_lacks() is None:
+    if backends.gpu_obstacle() is None:
         results["cupy"] = trained("cupy")
 
     def parameters(place: str) -> np.ndarray:
         return np.concatenate([array.ravel() for result in results[place] for array in result.rbm.parameters])
 
-    for place, of_place in results.items():
+    for place, place_results in results.items():
         errors = []
-        for result in of_place:
+        for result in place_results:
             curve = result.curve.query(f"metric == 'log_likelihood' and iteration == {run['iterations']}")
             errors.append(curve.sort_values("trial")["value"].to_numpy() - _log_likelihoods(result.rbm, rows))
-        compared = {f"{place}: log-likelihood against the sum over all states, nats": (np.array(errors), ROUNDING)}
+        comparisons = {f"{place}: log-likelihood against the sum over all states, nats": (np.array(errors), ROUNDING)}
         if place != "numpy":
             errors = parameters(place) - parameters("numpy")
             bound = 1e-6 * run["rate"] / run["batch"]
-            compared[f"{place}: trained parameters against those of the reference kernels"] = errors, bound
-        for what, (differences, bound) in compared.items():
+            comparisons[f"{place}: trained parameters against those of the reference kernels"] = errors, bound
+        for subject, (differences, bound) in comparisons.items():
             error = float(np.abs(differences).max())
             holds = error <= bound  # not where it is no number
-            yield Finding(what, f"{error:.1e} {'' if holds else 'is not '}<= {bound:.1e}", OK if holds else FAILED)
+            yield Finding(subject, f"{error:.1e} {'' if holds else 'is not '}<= {bound:.1e}", OK if holds else FAILED)
 
 
 def _log_likelihoods(rbm: "RBM", rows: "np.ndarray") -> "np.ndarray":

@@ -87,9 +87,9 @@ def certify(arguments: Namespace) -> None:
         quantities = certificate(rbm, dataset.train, settings, dataset.test, progress)
     if arguments.out:
         write_csv(quantities, arguments.out)
-    for trial, of_model in quantities.groupby("trial"):
-        lines = (f"  {line}" for line in facts(of_model, rows))
-        print(f"model {trial}: {verdict(of_model).in_words}", *lines, sep="\n")
+    for trial, model_quantities in quantities.groupby("trial"):
+        lines = (f"  {line}" for line in facts(model_quantities, rows))
+        print(f"model {trial}: {verdict(model_quantities).in_words}", *lines, sep="\n")
 
 
 def score(arguments: Namespace) -> None:
@@ -117,8 +117,8 @@ def score(arguments: Namespace) -> None:
         write_csv(table, arguments.out)
     else:
         print(table.to_csv(index=False), end="")
-    for trial, of_model in table.groupby("trial"):
-        mean, error = of_model["log_likelihood"].mean(), errors[trial]
+    for trial, model_rows in table.groupby("trial"):
+        mean, error = model_rows["log_likelihood"].mean(), errors[trial]
         annealed = f"; log Z is annealed, standard error {error:.2g}" if error else ""
         print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{annealed}", file=sys.stderr)
 
@@ -149,11 +149,11 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     """Return the data set of a file for models of a run: with its columns, by their names, and its threshold."""
     trained = _data_of(arguments.model)
     options = trained.get("options") or {}
-    own = (options.get("options") or {}) if trained.get("name") == "held_out" else options
+    file_options = (options.get("options") or {}) if trained.get("name") == "held_out" else options
     columns = trained.get("columns") or ()
-    names = ("threshold",) if columns else ("threshold", "drop_columns")
-    usual = {name: own[name] for name in names if own.get(name) not in (None, [])} if "path" in own else {}
-    dataset = computing.read_data(arguments, columns, **usual)
+    names = {"threshold"} if columns else {"threshold", "drop_columns"}
+    defaults = {k: v for k, v in file_options.items() if "path" in file_options and k in names and v not in (None, [])}
+    dataset = computing.read_data(arguments, columns, **defaults)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
         allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"
         raise DataError(f"{arguments.data}: must have {allowed}, got {columns}")

@@ -38,12 +38,12 @@ def forecast(arguments: Namespace) -> None:
     for row in table.itertuples():
         times = duration(row.processor_seconds), duration(row.wall_seconds)
         rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
-    shown = tabulate(rows, header, colalign=("left", *["right"] * 4))
-    print(f"{planned.scale} scale, what is left to compute:\n\n{shown}\n")
+    table_text = tabulate(rows, header, colalign=("left", *["right"] * 4))
+    print(f"{planned.scale} scale, jobs to compute:\n\n{table_text}\n")
     print("; ".join(f"on {number} cores: {duration(seconds)}" for number, seconds in larger.items()).capitalize() + ".")
     print(f"Fitted to {model.basis}.")
     print("Times are for otherwise idle cores.")
     print("Not counted: data sets, notebooks and the report, seconds each.")
-    where = ", where no run is recorded" if model.met else ""
-    print(f"Coupled chains of unbiased CD are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average{where}.")
+    scope = ", where no run is recorded" if model.met else ""
+    print(f"Coupled chains of unbiased CD are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average{scope}.")
     print("Jobs shared by several results count once in the total.")

@@ -16,12 +16,12 @@ from rbmbench.planning.forecast.remaining import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
 
-SHOWN_LINES = 12  # lines of the log of a failed job that are shown: the last ones
+SHOWN_LINES = 12  # last lines of the log of a failed job that are shown
 MOST_SHOWN = 3  # pictures and tables that the last line names
 MOST_BYTES = 100_000  # bytes of a log that are read for them, from its end
 SIGNAL = r"<Signals\.(\w+): \d+>"
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
-"""Ends of the messages on commands that were stopped by a signal."""
+"""Endings of messages on commands that were stopped by a signal."""
 
 
 class Titles:
@@ -37,8 +37,8 @@ class Titles:
         for key, output in plan.outputs.items():
             self._titles[key] = f"{paper_of(key)} {number_of(key)}"
             for name in plan.needed(output):
-                shown = first_shown.setdefault(name, self._titles[key])
-                self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
+                title = first_shown.setdefault(name, self._titles[key])
+                self._titles.setdefault(name, f"{title}: {plan.jobs[name].title}")
         for block in blocks:
             self._titles[block.id] = f"{self._titles[block.job.id]}, {block.title}"
         for bundle in bundles:
@@ -93,14 +93,14 @@ class JobLines:
         lines += [f"  {why}"] if why else []
         for log in logs:
             # The partial notebook is named, not shown.
-            shown = self._end_of(log, self._started.get(job, 0.0)) if not log.endswith(".ipynb") else []
-            lines += [f"  log: {log}", *(f"    {line}" for line in shown)]
+            ending = self._end_of(log, self._started.get(job, 0.0)) if not log.endswith(".ipynb") else []
+            lines += [f"  log: {log}", *(f"    {line}" for line in ending)]
         return "\n".join(lines)
 
     def stopped(self, logs: Sequence[str]) -> str:
         """Return the number of finished jobs of a workflow that was stopped; ``logs`` are those of Snakemake."""
-        which = f"; all messages: {', '.join(map(os.path.relpath, logs))}" if logs else ""
-        return f"{self._done} of {len(self._titles)} jobs done; the same command goes on{which}"
+        messages = f"; all messages: {', '.join(map(os.path.relpath, logs))}" if logs else ""
+        return f"{self._done} of {len(self._titles)} jobs done; the same command goes on{messages}"
 
     def _end_of(self, log: str, started: float) -> list[str]:
         """Return the last lines of a log; a note if nothing was written to it."""
@@ -116,23 +116,23 @@ class JobLines:
         return lines[-SHOWN_LINES:] or ["(empty)"]
 
 
-def last_line(layout: Layout, has_report: bool, has_claims: bool, shown: Sequence[str] = ()) -> str:
+def last_line(layout: Layout, has_report: bool, has_claims: bool, outputs: Sequence[str] = ()) -> str:
     """Return the place of the results, and the number of verdicts of each kind, those of variants apart.
 
-    Page and verdicts are named if they are up to date; ``shown`` are the pictures and tables that are.
+    Page and verdicts are named if they are up to date; ``outputs`` are such pictures and tables.
     """
-    few = ", ".join(shown) if len(shown) <= MOST_SHOWN else ""
-    where = f"open {layout.report}" if has_report else f"see {few or layout.root}"
+    names = ", ".join(outputs) if len(outputs) <= MOST_SHOWN else ""
+    place = f"open {layout.report}" if has_report else f"see {names or layout.root}"
     if not has_claims:
-        return f"Done: {where}"
+        return f"Done: {place}"
     from rbmbench.reporting.claims.files import VARIANT
     from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, read_verdicts
 
     if Path(layout.root).name == CHECK_OF_INSTALLATION:
-        return f"Done: {where}; everything was made, and nothing is judged at this scale"
+        return f"Done: {place}; everything was made, and nothing is judged at this scale"
     try:
         records = read_verdicts(layout.verdicts)
         counts = Counter("of variants" if record.standing == VARIANT else record.verdict for record in records)
     except RbmbenchError as error:
-        return f"Done: {where} ({error})"
-    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}"
+        return f"Done: {place} ({error})"
+    return f"Done: {place}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}"

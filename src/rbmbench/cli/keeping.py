@@ -26,16 +26,16 @@ def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale, the metas of their jobs, and the verdicts that concern them.
 
     Pictures are drawn anew. Earlier verdicts stay unless there are new ones, and are judged by the current claims. Of
-    single runs and evaluations curve and meta are copied; moved to results/SCALE/, they count as done. Nothing is
-    written before all files are read and checked, and all pictures are drawn.
+    single runs and evaluations curve and meta are copied; in results/SCALE/ they count as done. Nothing is written
+    before all files are read and checked, and all pictures are drawn.
     """
     arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     outputs = {key: read_json(source.spec(key)) for key in (*arguments.figures, *arguments.tables)}
     folders = {key: tuple(parse_spec(values, source.spec(key)).folders()) for key, values in outputs.items()}
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
-    values_of_claims = {"scale": arguments.scale, "outputs": list(outputs.values()), "claims": claims}
-    spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
+    claims_values = {"scale": arguments.scale, "outputs": list(outputs.values()), "claims": claims}
+    spec = parse(judge.ClaimsSpec, claims_values, "claims")
     check_writable(arguments.out)
     arguments.out.mkdir(parents=True, exist_ok=True)
     metas, copies = _metas(folders), _copies(arguments, source, target)
@@ -44,10 +44,10 @@ def keep(arguments: Namespace) -> None:
     for path, content in copies.items():
         with replaced(path) as temporary:
             temporary.write_bytes(content)
-    for key, of_key in metas.items():
-        content = of_key if SAME_AS in of_key else with_shared_parts(of_key)
+    for key, kept in metas.items():
+        content = kept if SAME_AS in kept else with_shared_parts(kept)
         write_json(arguments.out / "meta" / f"{key}.json", content, indent=0)
-    if arguments.out.resolve() != arguments.folder.resolve():  # specs that name the folders of runs are worth more
+    if arguments.out.resolve() != arguments.folder.resolve():  # there the specs with the folders of runs stay
         for key, values in outputs.items():
             write_json(target.spec(key), with_places(values, lambda place: Path(place).name))
     write_verdicts(verdicts, target.claims)
@@ -60,7 +60,7 @@ def _copies(arguments: Namespace, source: Layout, target: Layout) -> dict[str, b
         with TemporaryDirectory(prefix=".", dir=arguments.out) as folder:
             redraw(source.root, key, folder)
             copies |= {f"{target.root}/figures/{file.name}": file.read_bytes() for file in Path(folder).glob("*/*")}
-        # The numbers behind a figure are long and compress well; pandas reads them as they are.
+        # The numbers behind a figure are long and compress well; pandas reads them compressed.
         copies[target.packed_numbers(key)] = gzip.compress(_content(source.numbers(key)), mtime=0)
     for key in arguments.tables:
         charts.read(Table, source.table(key, "json"))
@@ -93,14 +93,14 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
     }
     order = list(dict.fromkeys(record.paper for record in (*earlier, *verdicts)))
     places = {record.claim: place for place, record in enumerate(verdicts)}
-    shown = (measured | kept).values()
-    return sorted(shown, key=lambda record: (order.index(record.paper), places.get(record.claim, 0)))
+    records = (measured | kept).values()
+    return sorted(records, key=lambda record: (order.index(record.paper), places.get(record.claim, 0)))
 
 
 def _metas(folders_of: dict[str, tuple[str, ...]]) -> dict[str, dict[str, object]]:
     """Return the metas of all jobs behind each figure and table, by the folder's name.
 
-    Of several with the same folders the first has them; the others name that one, with the checksum of its metas.
+    Of several with the same folders only the first has them; the others have its key and the checksum of its metas.
     """
     metas: dict[str, dict[str, object]] = {}
     firsts: dict[tuple[str, ...], str] = {}

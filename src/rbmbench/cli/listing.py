@@ -22,8 +22,8 @@ def list_parts(arguments: Namespace) -> None:
         for name in registry.names():
             part = registry.get(name)
             options = [
-                f"{key}={'(required)' if of.default is Parameter.empty else json.dumps(of.default, default=dict)}"
-                for key, of in signature(getattr(part, "Settings", part)).parameters.items()  # of kinds of jobs
+                f"{key}={'(required)' if entry.default is Parameter.empty else json.dumps(entry.default, default=dict)}"
+                for key, entry in signature(getattr(part, "Settings", part)).parameters.items()  # of kinds of jobs
             ]
             lines.append(f"  {name}  ({registry.origin(name)})" if registry.is_foreign(name) else f"  {name}")
             for text in (registry.summary(name), f"options: {', '.join(options) or 'none'}"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that make data sets, notebooks, the report and the schemas of the configuration.
 
-A workflow calls some of them often: what only one needs is imported there.
+A workflow calls some of them often: modules that only one needs are imported there.
 """
 
 import json
@@ -72,7 +72,7 @@ def claims(arguments: Namespace) -> None:
 
 
 def report(arguments: Namespace) -> None:
-    """Write the page that shows everything of some folders of results."""
+    """Write the page with all results of some folders."""
     from rbmbench.reporting.page.html import write_report
 
     named = [*arguments.folders, *scale_folder(arguments)] or [Path(REFERENCE)] * Path(REFERENCE).is_dir()
@@ -108,7 +108,7 @@ def _one_folder(arguments: Namespace) -> Path:
 
 
 def shown_folders(folder: Path) -> list[Path]:
-    """Return a folder that has verdicts or measured speed, or else those within it that have, "paper" first."""
+    """Return a folder that has verdicts or measured speed, or else such folders in it, "paper" first."""
     names = ("claims.json", "steps.csv")
     inner = {file.parent for name in names for file in folder.glob(f"*/{name}")}
     if not inner or any((folder / name).is_file() for name in names):
@@ -122,7 +122,7 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
     arguments.folder = _one_folder(arguments)
-    names = [file.stem for shown in ("figures", "tables") for file in (arguments.folder / shown).glob("*_*.json")]
+    names = [file.stem for kind in ("figures", "tables") for file in (arguments.folder / kind).glob("*_*.json")]
     if not names:
         raise ResultsError(f"{arguments.folder}: must have figures or tables, got none")
     if arguments.width and not arguments.out:
@@ -139,7 +139,7 @@ def redraw(arguments: Namespace) -> None:
 
 
 def compare(arguments: Namespace) -> None:
-    """Draw the kept arena with the algorithms of a folder of the user's own as well."""
+    """Draw the kept arena with the algorithms of a folder of the user as well."""
     from rbmbench.reporting.compare import compare as compared
 
     for key in compared(_one_folder(arguments), arguments.kept, arguments.out):
@@ -174,7 +174,7 @@ def run_times(arguments: Namespace) -> None:
 
 
 def config_check(arguments: Namespace) -> None:
-    """Check the configuration with the claims, and print how much it asks for."""
+    """Check the configuration with the claims, and print the numbers of figures, tables and jobs."""
     from rbmbench.config.loading import load
     from rbmbench.planning.plan import plan
     from rbmbench.reporting.claims import files

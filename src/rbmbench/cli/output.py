@@ -16,7 +16,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import writable
 
 MESSAGES, TO_LOG = "RBMBENCH_MESSAGES", "log"
-"""Variable by which a command with a log prints warnings alone, and its value; all else goes to the log."""
+"""Variable with which a command with a log prints only warnings, and its value; all else goes to the log."""
 
 
 class Log:
@@ -72,7 +72,7 @@ class LoggedStream:
         return self.show(text)
 
     def show(self, text: str) -> int:
-        """Write a text at once, also where all others are for the log alone."""
+        """Write a text at once, even if others go to the log only."""
         if self.log:
             self.log.write(text)
         self._try(lambda: self._stream.write(text))
@@ -87,7 +87,7 @@ class LoggedStream:
         try:
             write()
         except OSError as error:
-            # Python writes the rest of the buffer when it ends, and would end with the exit code 120.
+            # At its end Python flushes the buffer, and would end with the exit code 120.
             with suppress(OSError, ValueError, AttributeError):  # a stream may be of no file
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             if self.error is None:
@@ -97,7 +97,7 @@ class LoggedStream:
                     self.log.write(f"rbmbench: warning: {name}: cannot be written ({error.strerror})\n")
 
     def isatty(self) -> bool:
-        """Return whether it is a terminal, and this alone: a log takes no progress bars."""
+        """Return whether it is a terminal without a log, which takes no progress bars."""
         return self.log is None and self._stream.isatty()
 
     def __getattr__(self, name: str) -> object:
@@ -107,8 +107,8 @@ class LoggedStream:
 class Output:
     """Context manager in which `sys.stdout` and `sys.stderr` are each a `LoggedStream`.
 
-    A standard file that was closed when Python started leads nowhere: else the next file that is opened would get its
-    number, and with it the output of libraries.
+    Standard files that were closed when Python started are opened on the null device: otherwise the next file that is
+    opened would get their numbers, and with them the output of libraries.
     """
 
     def __enter__(self) -> "Output":
@@ -141,7 +141,7 @@ class Output:
             self._log.has_crashes = True
 
     def lost(self) -> str | None:
-        """Return why standard output is lost; None if it is not, or if its reader has gone."""
+        """Return the reason why standard output is lost; None if it is not, or if its reader has closed it."""
         error = sys.stdout.error
         if self._log is not None or error is None or error.errno == errno.EPIPE:
             return None

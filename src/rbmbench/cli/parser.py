@@ -67,7 +67,7 @@ def parser() -> Parser:
 
 
 class _Version(Action):
-    """Prints the version, which is looked up then."""
+    """Action that looks up the version and prints it."""
 
     def __call__(self, parser: ArgumentParser, *_) -> None:
         import rbmbench
@@ -329,7 +329,7 @@ def _add_commands(commands) -> None:
 
 
 def _add_steps(commands) -> None:
-    """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
+    """Add the steps of the workflow and the maintenance of the repository, which the list of commands omits."""
     add = partial(_add, commands, listed=False)
     arguments = {
         "--data": _file("npz file of the data set"),
@@ -339,14 +339,14 @@ def _add_steps(commands) -> None:
         "--block": _argument("FIRST-COUNT", "only so many trials, from one on", type=_block),
         "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
-    of_job = arguments, COMPUTATION | _resumable()
-    text = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
+    job_arguments = arguments, COMPUTATION | _resumable()
+    text = "folders of evaluations of a scale whose models are evaluated again; --settings has the changes"
     again = {"--again": _folder(text, nargs="+")}
     text = "the same as job evaluate, or again with other settings"
-    add("evaluate", "computing:evaluate", text, again, *of_job).set_defaults(kind="evaluate")
+    add("evaluate", "computing:evaluate", text, again, *job_arguments).set_defaults(kind="evaluate")
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     kind = {"kind": _argument("KIND", "kind of job, a module of rbmbench.jobs or of a plug-in")}
-    add("job", "computing:compute", text, *of_job, kind)
+    add("job", "computing:compute", text, *job_arguments, kind)
 
     arguments = {
         "jobs": _argument("JOB", "subcommands, as 'job KIND --settings ...'", nargs="+"),

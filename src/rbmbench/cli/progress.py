@@ -35,20 +35,20 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:
-    first, shown = None, 0.0
+    first, printed = None, 0.0
 
     def progress(done: float, total: int, number: float | None = None) -> None:
-        nonlocal first, shown
+        nonlocal first, printed
         now = time.monotonic()
         first = first or (now, done)
-        if now - shown < SECONDS_BETWEEN_LINES and done < total:
+        if now - printed < SECONDS_BETWEEN_LINES and done < total:
             return
-        shown = now
+        printed = now
         began, at = first
-        left = (now - began) / (done - at) * (total - done) if done > at else None
+        remaining = (now - began) / (done - at) * (total - done) if done > at else None
         parts = [f"{done if done % 1 else int(done)} of {total}"]
         parts += [f"{value} {number:.4g}"] if number is not None else []
-        parts += [f"{duration(left)} left"] if left else []
+        parts += [f"{duration(remaining)} left"] if remaining else []
         print(f"{title}: {', '.join(parts)}", file=sys.stderr)
 
     return progress

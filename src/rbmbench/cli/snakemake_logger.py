@@ -36,7 +36,7 @@ CHATTER = re.compile(
     r"|Config file .* is extended|Elapsed time:|Group jobs: inactive|Select jobs to execute"
     r"|Singularity containers: ignored|Using shell:|Job \d+ has been submitted with SLURM"
 )
-"""Beginnings of the messages that are left out beside the lines. All others that are no event are shown."""
+"""Beginnings of the messages that are omitted beside the lines. All others that are no event are shown."""
 LEFT_OUT = {LogEvent.GROUP_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH}
 LEFT_OUT |= {LogEvent.RUN_INFO, LogEvent.SHELLCMD, LogEvent.WORKFLOW_STARTED}
 FAILED_COMMAND = "CalledProcessError"
@@ -52,10 +52,10 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Snakemake's messages as they are, or one line per job once `begin` has been called.
+    """Snakemake's messages unchanged, or one line per job once `begin` has been called.
 
-    It takes the place of the messages on standard error; Snakemake writes its log itself. The filter and the format of
-    its own messages are applied here.
+    It replaces the messages on standard error; Snakemake writes its log itself. The filter and the format of messages
+    of Snakemake are applied here.
     """
 
     writes_to_stream = has_filter = has_formatter = True
@@ -67,12 +67,12 @@ class LogHandler(LogHandlerBase):
         if warning := replace_unwritable_cache():
             print(f"rbmbench: warning: {warning}", file=sys.stderr)
         stream = LoggedStream(sys.stdout if settings.stdout else sys.stderr)
-        more = settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
+        options = settings.debug_dag, settings.verbose, settings.dryrun, settings.printshellcmds
         formatter = DefaultFormatter(settings.quiet, settings.show_failed_logs)
-        self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, DefaultFilter(settings.quiet, *more))
-        self.shows_lines = not any(more) and not (self.settings and self.settings.all_messages)
+        self._own = ColorizingTextHandler(settings.nocolor, stream, formatter, DefaultFilter(settings.quiet, *options))
+        self.shows_lines = not any(options) and not (self.settings and self.settings.all_messages)
         self.lines: JobLines | None = None
-        self.workflow: LoggedWorkflow | None = None  # that messages are about
+        self.workflow: LoggedWorkflow | None = None  # of the messages
 
     def begin(self, lines: "JobLines", are_local: bool) -> None:
         """Show lines from now on; the messages of jobs on this machine go to their logs alone."""
@@ -81,7 +81,7 @@ class LogHandler(LogHandlerBase):
             os.environ[MESSAGES] = TO_LOG
 
     def emit(self, record: LogRecord) -> None:
-        """Show a message of Snakemake, or the line that takes its place."""
+        """Show a message of Snakemake, or the line that replaces it."""
         if not self.shows_lines:
             self._own.handle(record)
         elif self.lines is not None and (line := _line(self.lines, record)) is not None:
@@ -104,7 +104,7 @@ class LogHandler(LogHandlerBase):
 
 
 class LoggedWorkflow:
-    """A running workflow; the Snakefile calls its methods, which pass lines to this plugin if it is used."""
+    """A running workflow; the Snakefile calls its methods, which pass lines to this plugin if it is in use."""
 
     def __init__(self, workflow: "Workflow", plan: "Plan"):
         self._workflow, self._plan = workflow, plan
@@ -136,8 +136,8 @@ class LoggedWorkflow:
 
         jobs = list(self._workflow.dag.jobs)
         rules, files = {job.rule.name for job in jobs}, {str(file) for job in jobs for file in job.output}
-        shown = sorted(file for file in files if file.endswith(".png") or ("/tables/" in file and file.endswith(".md")))
-        return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules, shown)
+        named = sorted(file for file in files if file.endswith(".png") or ("/tables/" in file and file.endswith(".md")))
+        return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules, named)
 
     def _lines(self) -> "JobLines":
         from rbmbench.cli.job_lines import JobLines
@@ -157,17 +157,18 @@ class LoggedWorkflow:
 
 def _line(lines: "JobLines", record: LogRecord) -> str | None:
     """Return the text in place of a message, "" for none; None leaves the message as it is."""
-    of = record.__dict__
-    match of.get("event"):
+    fields = record.__dict__
+    match fields.get("event"):
         case LogEvent.JOB_INFO:
-            lines.start(of["jobid"], record.created)
+            lines.start(fields["jobid"], record.created)
             return ""
         case LogEvent.JOB_FINISHED:
-            return lines.finish(of["job_id"], record.created) or ""
+            return lines.finish(fields["job_id"], record.created) or ""
         case LogEvent.JOB_ERROR:
-            return lines.fail(of["jobid"], of["rule_name"], of["log"], of.get("shellcmd"), of.get("rule_msg"))
+            command, reason = fields.get("shellcmd"), fields.get("rule_msg")
+            return lines.fail(fields["jobid"], fields["rule_name"], fields["log"], command, reason)
         case LogEvent.GROUP_ERROR:
-            return f"failed: a group of jobs; its log: {', '.join(of.get('aux_logs') or ['none'])}"
+            return f"failed: a group of jobs; its log: {', '.join(fields.get('aux_logs') or ['none'])}"
         case LogEvent.ERROR if FAILED_COMMAND in record.getMessage():
             lines.note_command(record.getMessage())
             return ""

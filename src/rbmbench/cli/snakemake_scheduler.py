@@ -74,7 +74,7 @@ def _misfit(scheduler: type | None) -> str | None:
 
 
 def _handle(handler: Callable[[int, FrameType | None], object]) -> None:
-    """Set the handler of all signals that ask Snakemake to end, except those that are ignored, as by nohup."""
+    """Set the handler of all signals that end Snakemake, except those that are ignored, as by nohup."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

@@ -6,7 +6,7 @@ Up to its version 2.8 the plugin drops its running jobs when it cannot query the
 queue meanwhile, and for a preempted one that SLURM does not requeue. A submission that SLURM refuses fails the job
 (issues 313 and 320): Snakemake repeats it within a second, requesting more time and memory, until no retries are left.
 
-Here, jobs that cannot be queried stay as they are. Submissions refused for a reason that passes, and preempted jobs,
+Here, jobs that cannot be queried keep their state. Submissions refused for a temporary reason, and preempted jobs,
 are repeated with the same request and without using up a retry; after a refusal, nothing is submitted for the timespan
 of ``max-jobs-per-timespan``. A submission refused for another reason fails at once.
 """
@@ -35,7 +35,7 @@ PASSING = re.compile(
     r"\w*SubmitJob\w*|Unable to contact slurm controller|timed out|[Tt]emporarily un\w+|Connection (?:refused|reset)"
     r"|Unexpected message received|inactive or drain"
 )
-"""Reasons that pass: limits on the jobs of a user, account or quality of service; a controller or partition away."""
+"""Temporary reasons: limits on the jobs of a user, account or quality of service; a missing controller or partition."""
 
 Query = Callable[[str, Logger], Awaitable[tuple[dict[str, str] | None, float | None]]]
 
@@ -63,7 +63,7 @@ def install() -> None:
 
 
 def lenient(query: Query) -> Query:
-    """Return the plugin's query of the states of jobs, by id, which lists none where it fails."""
+    """Return the plugin's query of the states of jobs, by id, which lists none if it fails."""
     missed: dict[str, int] = {}
 
     async def query_job_status(command: str, logger: Logger) -> tuple[dict[str, str], float]:
@@ -93,7 +93,7 @@ def _unless_refused(run_job: Callable) -> Callable:
 
 
 def _unless_passing(report: Callable) -> Callable:
-    """Return the method that reports a failed job, which puts it back where the failure is not its own."""
+    """Return the method that reports a failed job, which puts it back if the failure is not its own."""
 
     def report_job_error(self: "Executor", info: "SubmittedJobInfo", msg: str | None = None, **options: object) -> None:
         text, is_refused = (msg or "").partition("sbatch call:")[0], info.external_jobid is None
@@ -116,7 +116,7 @@ def _unless_passing(report: Callable) -> Callable:
 
 
 def _put_back(workflow: "Workflow", job: "Job") -> None:
-    """Have the scheduler start a job again, as it does with a failed one, but at the same attempt."""
+    """Let the scheduler start a job again like a failed one, but as the same attempt."""
     scheduler = workflow.scheduler
     with scheduler._lock:
         scheduler.running.remove(job)

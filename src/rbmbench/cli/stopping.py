@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals that ask a long computation to stop where it can be resumed: SIGTERM, Ctrl-C, a closed terminal."""
+"""Signals that stop a long computation where it can be resumed: SIGTERM, Ctrl-C, a closed terminal."""
 
 import signal
 from types import FrameType

@@ -56,12 +56,11 @@ class Estimator(ABC):
     at the end states of the first one's chains, one for each row of the mini-batch; "itself", for estimators with
     persistent chains or none; None if there can be no second one.
 
-    ``fused`` is the name under which fused kernels support exactly this class. It does not hold for derived classes,
-    which may compute something else.
+    ``fused`` is the name under which fused kernels support exactly this class; derived classes may differ.
 
     ``cost_varies`` is true if `products` depends on diagnostics: a run with a budget of products may end early then.
     ``cost_depends_on`` has the names of diagnostics without which `cost` is a guess.
-    ``left`` are the products that are left of such a budget, (replicas,), else None. An estimate that takes more is not
+    ``left`` are the remaining products of such a budget, (replicas,), else None. An estimate that takes more is not
     used, so that it need not be completed, but its diagnostics must show that it took more.
     """
 
@@ -82,8 +81,8 @@ class Estimator(ABC):
     ) -> float:
         """Return the cost of an estimate and its statistics, in products of a mini-batch with W.
 
-        They are counted as the formulas are written, whatever a program saves. By default they are those of chains from
-        the mini-batch, with the estimator's ``k`` and ``chains``: a product for each half step and each statistic.
+        They are counted from the formulas, without savings of the program. By default they are those of chains from the
+        mini-batch, with the estimator's ``k`` and ``chains``: a product for each half step and each statistic.
         ``diagnostics`` are means over the iterations of a run, for estimators whose cost is random; before the run they
         are the expected ones.
         """
@@ -91,12 +90,12 @@ class Estimator(ABC):
         return 2 + (2 * getattr(self, "k", 1) + 1) * chains / batch
 
     def assumed(self, batch: int) -> Mapping[str, float]:
-        """Return diagnostics that the cost depends on, as assumed where no run is recorded."""
+        """Return diagnostics that the cost depends on, as assumed without a recorded run."""
         return NOTHING
 
     @property
     def gibbs_steps(self) -> int:
-        """Gibbs steps of a chain in an estimate: ``k`` by default; 0 where their number is random or nothing moves."""
+        """Gibbs steps of a chain in an estimate: ``k`` by default; 0 if their number is random or there is no chain."""
         return getattr(self, "k", 0)
 
     def cost(
@@ -155,7 +154,7 @@ class Estimator(ABC):
         """
         start = estimate.positive
         if self.continues_from == "ends":
-            assert isinstance(estimate.negative, Population)  # as chains have ends
+            assert isinstance(estimate.negative, Population)  # since chains have ends
             ends = estimate.negative.visible
             start = Population(ends, hidden_mean(rbm, ends, self.buffers, "second positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)
@@ -175,4 +174,4 @@ class Estimator(ABC):
         """Return the gradient of the mean log-likelihood, nats per sample: positive minus negative statistics."""
         positive, negative = self.phase_sums(estimate)
         parts = zip(positive.sums, negative.sums, strict=True)
-        return Statistics(*(positive.scale * ours - negative.scale * theirs for ours, theirs in parts))
+        return Statistics(*(positive.scale * up - negative.scale * down for up, down in parts))

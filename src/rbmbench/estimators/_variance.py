@@ -33,15 +33,15 @@ from rbmbench.samplers.coupled_gibbs import Terms
 def population_variances(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> dict[str, Array]:
     """Return the diagnostics gradient_variance_W, _b and _c, (replicas,), of chains that end at ``visible``.
 
-    The stream is not advanced: the run goes on as it would without the diagnostics.
+    The stream is not advanced: the run continues as it would without the diagnostics.
     """
     hidden = sample_hidden(rbm, visible, copy(stream).branch(), buffers)
     means = visible_mean(rbm, hidden, buffers, "variance")
     chains = hidden.dtype.type(hidden.shape[1])
     # Kernels for products of binary states would round the means.
     mean = Statistics(means.swapaxes(-1, -2) @ hidden / chains, means.mean(axis=1), hidden.mean(axis=1))
-    of_visible, of_hidden = _squares(means), _squares(hidden)
-    return _variances(Statistics(of_visible * of_hidden, of_visible, of_hidden), mean)
+    visible_squares, hidden_squares = _squares(means), _squares(hidden)
+    return _variances(Statistics(visible_squares * hidden_squares, visible_squares, hidden_squares), mean)
 
 
 def _squares(rows: Array) -> Array:
@@ -51,10 +51,10 @@ def _squares(rows: Array) -> Array:
 def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
     """Return the variances from the squared norms of the chains (replicas, chains) and their mean."""
     diagnostics = {}
-    for name, of_chains, total in zip(("W", "b", "c"), squares, mean, strict=True):
-        chains = of_chains.shape[1]
-        of_mean = _squares(total.reshape(len(total), -1))
-        diagnostics[f"gradient_variance_{name}"] = (of_chains.sum(axis=1) - chains * of_mean) / max(1, chains - 1)
+    for name, norms, total in zip(("W", "b", "c"), squares, mean, strict=True):
+        chains = norms.shape[1]
+        mean_norm = _squares(total.reshape(len(total), -1))
+        diagnostics[f"gradient_variance_{name}"] = (norms.sum(axis=1) - chains * mean_norm) / max(1, chains - 1)
     return diagnostics
 
 
@@ -99,8 +99,8 @@ class TermRecord(Terms):
             kept = np.asarray(index, like=visible)
             squares[:, chosen] = _squares_of_sums(visible[kept], hidden[kept], sign[index])
         replicas, chains = self._shape
-        of_replicas = np.split(order, starts[chains::chains])
-        sums = [_sums(*(array[np.asarray(i, like=array)] for array in (visible, hidden, sign))) for i in of_replicas]
+        replica_terms = np.split(order, starts[chains::chains])
+        sums = [_sums(*(array[np.asarray(i, like=array)] for array in (visible, hidden, sign))) for i in replica_terms]
         mean = Statistics(*(np.stack(parts) / chains for parts in zip(*sums, strict=True)))
         return _variances(Statistics(*squares.reshape(3, replicas, chains)), mean)
 
@@ -110,9 +110,9 @@ def _squares_of_sums(visible: Array, hidden: Array, sign: np.ndarray) -> list[np
 
     Shapes (chains, terms, m), (chains, terms, n), (chains, terms).
     """
-    of_visible, of_hidden = (on_host(states @ states.swapaxes(-1, -2)) for states in (visible, hidden))
+    visible_products, hidden_products = (on_host(states @ states.swapaxes(-1, -2)) for states in (visible, hidden))
     signs = sign[:, :, None] * sign[:, None, :]
-    products = of_visible * of_hidden * signs, of_visible * signs, of_hidden * signs
+    products = visible_products * hidden_products * signs, visible_products * signs, hidden_products * signs
     return [product.sum(axis=(-2, -1), dtype=np.float64) for product in products]
 
 

@@ -21,12 +21,12 @@ def leave_one_out_weights(log_weights):
     """Return ((N-1)/N) w_i / sum_{j != i} w_j over the last axis, float64."""
     rows = log_weights.shape[-1]
     weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    # Sums from the left and from the right: the total minus w_i would cancel if one weight dominates.
-    left = np.concatenate([np.zeros_like(weights[..., :1]), np.cumsum(weights, axis=-1)[..., :-1]], axis=-1)
-    right = np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1]
-    right = np.concatenate([right[..., 1:], np.zeros_like(weights[..., :1])], axis=-1)
+    # Sums before and after each row: the total minus w_i would cancel if one weight dominates.
+    before = np.concatenate([np.zeros_like(weights[..., :1]), np.cumsum(weights, axis=-1)[..., :-1]], axis=-1)
+    after = np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1]
+    after = np.concatenate([after[..., 1:], np.zeros_like(weights[..., :1])], axis=-1)
     with np.errstate(divide="ignore"):
-        return (rows - 1) / rows * weights / np.maximum(left + right, np.finfo(np.float64).tiny)
+        return (rows - 1) / rows * weights / np.maximum(before + after, np.finfo(np.float64).tiny)
 
 
 @REGISTRY.register

@@ -19,12 +19,12 @@ acceptance, smoothed over about ten iterations, falls below a threshold, the mod
    follows from these rounds by the Bennett acceptance ratio.
 
 The first checkpoint is a model with W = 0, sampled exactly, with the rates of one-step reconstructions of training
-rows: of a new model these are nearly its own, of a trained one nearly those of the data. From there to a W with a
+rows: nearly the rates of the model if it is new, nearly those of the data if it is trained. From there to a W with a
 largest singular value s, checkpoints are at most 2 / s of the way apart. Modes of a trained model that none of them
 shows are not found; this does not concern runs that begin with small weights.
 
-Unlike in the source, no iteration is refused: it would take the model back to the checkpoint and halve the learning
-rate, which an estimator cannot. Models between checkpoint and model take its place (step 1).
+Unlike in the source, no iteration is refused, because an estimator can neither restore the model of the checkpoint nor
+halve the learning rate. Models between the checkpoint and the model are used instead (step 1).
 
 Source: Béreux, Decelle, Furtlehner, Seoane 2026 (arXiv:2607.27077).
 Shapes: state "visible" (replicas, N, m), "reservoir" (replicas, 10 N, m), uint8, its free energies under the checkpoint
@@ -83,7 +83,7 @@ class TrajectoryTempering(Estimator):
         self.threshold = number_within("threshold", threshold, 1)
         if not 0 < self.threshold < 1:
             raise SettingsError(f"option 'threshold': must be a number above 0 and below 1, got {threshold!r}")
-        self._alone = Buffers()  # of calls for a single replica
+        self._single = Buffers()  # of calls for a single replica
 
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the products of the chains, exchanges and reservoirs, and of both phases.
@@ -130,13 +130,14 @@ class TrajectoryTempering(Estimator):
         """Freeze checkpoints where they are due, exchange, and run the persistent chains for k steps."""
         replicas, chains, _ = state["visible"].shape
         branch, products = stream.branch(), np.full(replicas, (2.0 * self.k + 3) * chains)
-        left = np.full(replicas, np.inf) if self.left is None else self.left * positive.visible.shape[1]
+        remaining = np.full(replicas, np.inf) if self.left is None else self.left * positive.visible.shape[1]
         for r in np.flatnonzero(on_host(state["acceptance"]) < self.threshold):
-            own = slice(r, r + 1)
-            alone = Stream(int(branch.seed), branch.trials[own], int(branch.purpose), branch.number)
-            products[r] += self._freeze(rbm[own], {name: array[own] for name, array in state.items()}, alone, left[r])
-        of_chains, of_members = self._round(rbm, state, stream, self.buffers)
-        accepted = np.exp(np.minimum(of_members - of_chains, 0)).mean(axis=1)
+            replica = slice(r, r + 1)
+            replica_stream = Stream(int(branch.seed), branch.trials[replica], int(branch.purpose), branch.number)
+            views = {name: array[replica] for name, array in state.items()}
+            products[r] += self._freeze(rbm[replica], views, replica_stream, remaining[r])
+        chain_differences, member_differences = self._round(rbm, state, stream, self.buffers)
+        accepted = np.exp(np.minimum(member_differences - chain_differences, 0)).mean(axis=1)
         state["acceptance"] += SMOOTHING * (accepted - state["acceptance"])
         diagnostics = {
             "swap_acceptance": accepted,
@@ -161,9 +162,9 @@ class TrajectoryTempering(Estimator):
         hidden = _activation(rbm, x, buffers, "of chains")
         hidden_y = _activation(rbm, y, buffers, "of members")
         energy_x = free_energies(unchecked_rbm(*(state[name] for name in FROZEN)), x, buffers)
-        of_x = energy_x - free_energies(rbm, x, buffers, hidden)
-        of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
-        accepted = exchanges(of_y - of_x, uniforms[:, :chains])
+        difference_x = energy_x - free_energies(rbm, x, buffers, hidden)
+        difference_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
+        accepted = exchanges(difference_y - difference_x, uniforms[:, :chains])
         # The Gibbs step needs only the activations of the hidden units of a state.
         np.copyto(hidden, hidden_y, where=accepted[..., None])
         members[partners[accepted]] = x[accepted].astype(np.uint8)
@@ -173,13 +174,13 @@ class TrajectoryTempering(Estimator):
         for _ in range(self.k - 1):
             visible = sample_visible(rbm, sample_hidden(rbm, visible, stream, buffers), stream, buffers)
         x[...] = visible
-        return of_x, of_y
+        return difference_x, difference_y
 
     def _partners(self, uniforms):
         """Return different members of the flat reservoirs, int64 (replicas, N), from uniforms (replicas, N + 1).
 
         The members are divided into as many groups as there are chains, and the groups are dealt out from a random one
-        on. Which member a chain is paired with does not depend on any state.
+        on. The partner of a chain does not depend on any state.
         """
         replicas, chains = len(uniforms), uniforms.shape[1] - 1
         within = np.minimum((uniforms[:, :-1] * self.members).astype(np.int64), self.members - 1)
@@ -188,11 +189,11 @@ class TrajectoryTempering(Estimator):
         size = chains * self.members
         return group * self.members + within + size * np.arange(replicas, like=first)[:, None]
 
-    def _freeze(self, rbm: RBM, state: dict, stream: Stream, left: float) -> float:
-        """Make the model of a single replica the next checkpoint, over others between if need be.
+    def _freeze(self, rbm: RBM, state: dict, stream: Stream, remaining: float) -> float:
+        """Make the model of a single replica the next checkpoint, by intermediate ones if need be.
 
         The state is changed in place. Returns the number of rows that were multiplied with W; once they are more than
-        ``left`` the last checkpoint stays.
+        ``remaining`` the last checkpoint stays.
         """
         members, products = state["reservoir"].shape[1], 0.0
         steps = _first_steps(rbm) if state["checkpoints"][0] == 0 else 1
@@ -201,7 +202,7 @@ class TrajectoryTempering(Estimator):
             rows = state["reservoir"].astype(rbm.W.dtype)
             while True:
                 model = between(last, rbm, share)
-                log_weights = on_host(state["reservoir_energy"] - free_energies(model, rows, self._alone))[0]
+                log_weights = on_host(state["reservoir_energy"] - free_energies(model, rows, self._single))[0]
                 products += members
                 if not np.isfinite(log_weights).all():
                     return products  # the run is about to end with an error
@@ -210,41 +211,41 @@ class TrajectoryTempering(Estimator):
                 share /= 2
             uniforms = on_host(kernels_for(rows).uniforms(stream.next(), members // self.members, np.float64))[0]
             state["visible"][...] = rows[:, resampled(log_weights, uniforms)]
-            products += self._fill(model, state, stream, left - products)
-            if share == 1 or products > left:
+            products += self._fill(model, state, stream, remaining - products)
+            if share == 1 or products > remaining:
                 break
         return products
 
-    def _fill(self, model: RBM, state: dict, stream: Stream, left: float) -> float:
-        """Make a model of a single replica the next checkpoint: see steps 2 and 3 in the text of the module."""
+    def _fill(self, model: RBM, state: dict, stream: Stream, remaining: float) -> float:
+        """Make a model of a single replica the next checkpoint: see steps 2 and 3 above."""
         chains, values = state["visible"].shape[1], []
-        of_round = (2 * self.k + 2) * chains
+        round_products = (2 * self.k + 2) * chains
 
         def rounds(number: int) -> None:
             for _ in range(number):
-                values.append([on_host(energies)[0] for energies in self._round(model, state, stream, self._alone)])
+                values.append([on_host(energies)[0] for energies in self._round(model, state, stream, self._single)])
 
         rounds(THERMALISING)
-        most = min(MOST_ROUNDS, left / of_round)
+        most = min(MOST_ROUNDS, remaining / round_products)
         while len(values) < min(most, THERMALISING * _autocorrelation_time(np.array(values)[:, 0])):
             rounds(len(values))
         thermalised = len(values)
         spacing = math.ceil(2 * _autocorrelation_time(np.array(values)[:, 0]))
         rows = np.empty(state["reservoir"].shape, model.W.dtype, like=model.W)
         for number in range(self.members):
-            if len(values) * of_round > left:
-                return float(len(values) * of_round)
+            if len(values) * round_products > remaining:
+                return float(len(values) * round_products)
             rounds(spacing)
             rows[:, number :: self.members] = state["visible"]
-        of_chains, of_members = np.moveaxis(np.array(values[thermalised:]), 1, 0)
+        chain_differences, member_differences = np.moveaxis(np.array(values[thermalised:]), 1, 0)
         for name, parameter in zip(FROZEN, model.parameters, strict=True):
             state[name][...] = parameter
         state["reservoir"][...] = rows.astype(np.uint8)
-        state["reservoir_energy"][...] = free_energies(model, rows, self._alone)
-        state["log_partition"] += bennett_ratio(of_members, of_chains)
+        state["reservoir_energy"][...] = free_energies(model, rows, self._single)
+        state["log_partition"] += bennett_ratio(member_differences, chain_differences)
         state["checkpoints"] += 1
         state["acceptance"][...] = 1
-        return float(len(values) * of_round + rows.shape[1])
+        return float(len(values) * round_products + rows.shape[1])
 
 
 def _first_steps(rbm: RBM) -> int:
@@ -260,7 +261,7 @@ def _first_steps(rbm: RBM) -> int:
 
 
 def _activation(rbm: RBM, visible, buffers: Buffers, name: str):
-    """Return v W without the bias, (replicas, rows, n), in a buffer of its own."""
+    """Return v W without the bias, (replicas, rows, n), in its own buffer."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
     kernels_for(out).multiply_binary(visible, rbm.W, out)
     return out

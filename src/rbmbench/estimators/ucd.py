@@ -34,7 +34,7 @@ def products_of_pair(k, stopping_time):
 
     - xi_1, ..., xi_k: two products each, and the statistic of f(xi_k): 2 k + 1;
     - eta_1, ..., eta_(tau-2): two products each, and W h'_(tau-2), which proposes the v'_(tau-1) that meets v_tau:
-      2 (tau - 2) + 1. Both chains then are one;
+      2 (tau - 2) + 1. Both chains are then equal;
     - if tau > k, for t = k + 1, ..., tau - 1 two products of xi_t, and the statistics of f(xi_t) and f(eta_(t-1)); and
       W h_(tau-1), which proposes v_tau: 4 (tau - 1 - k) + 1.
 
@@ -89,10 +89,10 @@ class UCD(Estimator):
         Without ``diagnostics`` pairs meet at tau = 2, the first time at which they can: the least that an estimate
         costs.
         """
-        of_pair = diagnostics.get("pair_products")
-        if of_pair is None:
-            of_pair = products_of_pair(self.coupled.k, diagnostics.get("stopping_time", 2))
-        return 2 + float(of_pair) * (self.chains or batch) / batch
+        pair_products = diagnostics.get("pair_products")
+        if pair_products is None:
+            pair_products = products_of_pair(self.coupled.k, diagnostics.get("stopping_time", 2))
+        return 2 + float(pair_products) * (self.chains or batch) / batch
 
     def assumed(self, batch):
         return {"stopping_time": ASSUMED_STOPPING_TIME}

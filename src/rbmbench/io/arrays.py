@@ -34,7 +34,7 @@ def npy_array(content: bytes) -> np.ndarray:
         raise UnreadableError(f"must be an array of numbers or text, got an array of {str(dtype)[:50]}")
     declared, held = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
     if any(size < 0 for size in shape) or declared != held or math.prod(shape) > max(held, 1):
-        raise UnreadableError(f"its header tells shape {str(shape)[:80]} of {str(dtype)[:50]}; it has {held} bytes")
+        raise UnreadableError(f"its header declares shape {str(shape)[:80]} of {str(dtype)[:50]}; it has {held} bytes")
     return np.load(BytesIO(content), allow_pickle=False)
 
 

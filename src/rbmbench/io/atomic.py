@@ -32,7 +32,7 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
             yield temporary
             with temporary.open("rb") as written:  # some file systems, such as NFS, report a full device only here
                 os.fsync(written)
-            # mkstemp makes private files; results are for everyone the folder is for.
+            # mkstemp makes private files; results have the default permissions.
             umask = os.umask(0)
             os.umask(umask)
             with suppress(OSError):  # file systems without permissions
@@ -57,7 +57,7 @@ def json_text(values: object, indent: int = 1) -> str:
 
 
 def writable(path: str | os.PathLike) -> Path:
-    """Return ``path``, or what it is a symbolic link to; raise a ResultsError unless a regular file is or can be there.
+    """Return ``path``, or the target of a symbolic link; raise a `ResultsError` unless it is a regular file or missing.
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
     """
@@ -68,19 +68,19 @@ def writable(path: str | os.PathLike) -> Path:
 
 
 def remove(path: str | os.PathLike) -> None:
-    """Remove a regular file; anything else that is at ``path``, such as a symbolic link, stays."""
+    """Remove a regular file; do nothing if ``path`` is anything else, such as a symbolic link."""
     if os.path.isfile(path) and not os.path.islink(path):
         Path(path).unlink(missing_ok=True)
 
 
 def cannot_write(path: str | os.PathLike, error: OSError) -> ResultsError:
-    """Return the error of a file that cannot be written: why, and what to do about a device that is full."""
+    """Return the error of a file that cannot be written, with the reason and, for a full device, the remedy."""
     reason = error.strerror or error
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         folder = next(folder for folder in Path(path).absolute().parents if folder.exists())
         free = shutil.disk_usage(folder).free / 1e6
-        what = "no space left on device" if error.errno == errno.ENOSPC else "disk quota exceeded"
-        reason = f"{what}, {free:.1f} MB free; make room and run the same command again"
+        cause = "no space left on device" if error.errno == errno.ENOSPC else "disk quota exceeded"
+        reason = f"{cause}, {free:.1f} MB free; make room and run the same command again"
     return ResultsError(f"{path}: cannot be written ({reason})")
 
 

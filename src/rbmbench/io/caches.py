@@ -20,9 +20,9 @@ def user_cache(name: str) -> Path | None:
 
 
 def replace_unwritable_cache() -> str | None:
-    """Let XDG_CACHE_HOME name a temporary folder, if the user's cache folder cannot be made; return why, in a line.
+    """Set XDG_CACHE_HOME to a temporary folder if the user's cache folder cannot be made; return the reason, in a line.
 
-    Other programs, such as Snakemake, end with a traceback where they cannot make a folder in it.
+    Other programs, such as Snakemake, end with a traceback if they cannot make a folder in it.
     """
     folder = user_cache("")
     reason = why_not_writable(folder) if folder else "the user has no home folder"
@@ -35,7 +35,7 @@ def replace_unwritable_cache() -> str | None:
 
 
 def why_not_writable(folder: Path) -> str | None:
-    """Return why no file can be written to a folder, which need not exist, in a few words; None if one can.
+    """Return the reason why no file can be written to a folder, which need not exist; None if one can.
 
     A file is written: permissions are not enough, since some file systems refuse any file.
     """

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 MOST_CHARACTERS = 500
 BLOCK_BYTES = 2**16
-MOST_BYTES = 2**29  # of a file, or of the arrays or the table that it holds, unless its reader says otherwise
+MOST_BYTES = 2**29  # of a file, or of the arrays or the table that it holds, unless its reader has another limit
 SHARE_OF_MEMORY = 0.25
-"""Of the free memory that the rows of a data set or the arrays of an archive may take: readers make copies of them."""
+"""Share of the free memory for the rows of a data set or the arrays of an archive, of which readers make copies."""
 
 
 class UnreadableError(ValueError):
@@ -35,7 +35,7 @@ def one_line(reader: Callable) -> Callable:
         except (UnreadableError, FileNotFoundError, IsADirectoryError, PermissionError):
             raise
         except MemoryError:
-            raise UnreadableError("asks for more memory than there is") from None
+            raise UnreadableError("needs more memory than there is") from None
         except RecursionError:
             raise UnreadableError("is nested too deeply") from None
         except Exception as error:
@@ -47,7 +47,7 @@ def one_line(reader: Callable) -> Callable:
 def regular_file(path: str | os.PathLike) -> BinaryIO:
     """Open a file for reading; raise an `UnreadableError` if it is not a regular one.
 
-    Every file that is read goes through here: a device may have no end, and a pipe may wait for ever.
+    All readers use this function: a device may have no end, and a pipe may wait for ever.
     """
     if "\0" in os.fspath(path):
         raise UnreadableError("its name holds a NUL character")
@@ -65,7 +65,7 @@ def _regular_handle(path: str | os.PathLike, flags: int) -> int:
 
 
 def most_array_bytes() -> int:
-    """Return how many bytes of arrays are read: `MOST_BYTES`, or a share of the memory that is free, if more."""
+    """Return the limit of bytes of arrays: `MOST_BYTES`, or a share of the free memory if that is more."""
     import resource
 
     import psutil
@@ -80,11 +80,11 @@ def most_array_bytes() -> int:
 def bounded_bytes(path: str | os.PathLike, most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a file; raise an `UnreadableError` if it is not regular or has more than ``most`` bytes."""
     with regular_file(path) as file:
-        told = os.fstat(file.fileno()).st_size
-        content = file.read(told + 1) if told <= most else b""
-        # Some files of the system hold more than they tell.
-        while told < len(content) <= most and (more := file.read(BLOCK_BYTES)):
-            content += more
-    if max(told, len(content)) > most:
-        raise UnreadableError(f"must have at most {most} bytes, got {max(told, len(content))}")
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(size + 1) if size <= most else b""
+        # Some files of the system hold more bytes than their size.
+        while size < len(content) <= most and (block := file.read(BLOCK_BYTES)):
+            content += block
+    if max(size, len(content)) > most:
+        raise UnreadableError(f"must have at most {most} bytes, got {max(size, len(content))}")
     return content

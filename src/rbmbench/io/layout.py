@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the files of a scale are: the one place in which the paths of a folder of results are spelt.
+"""Paths of the files of a scale: the only module that spells the paths of a folder of results.
 
 ::
 
@@ -8,7 +8,7 @@
       runs/RUN/            curve.parquet  model.npz  meta.json
       KIND/ID/             tables and arrays of a job, meta.json; folder and files: `rbmbench.jobs`
       checkpoints/ID.npz
-      specs.json           specs of all figures and tables: what they show
+      specs.json           specs of all figures and tables
       specs/KEY.json       that of one, written when it is rendered
       figures/KEY.pdf png svg md   picture and caption
       data/KEY.csv                 the numbers behind a figure

@@ -13,14 +13,14 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Count, Settings
 
 CHECKSUMS, OWN_CHECKSUM = "sha256", "content_sha256"
-"""Keys of the checksums of the other files of the folder, by name, and of what meta.json itself says."""
+"""Keys of the checksums of the other files of the folder, by name, and of the content of meta.json itself."""
 
 STOPPING_TIME = "stopping_time"
 """Key, in the metas of runs with coupled chains, of the mean of their stopping times over trials and iterations."""
 
 
 class _Part(Settings):
-    """Base: what is not named here is passed over, and what is named may be left out."""
+    """Base: keys without a field are ignored, and all fields have defaults."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -35,7 +35,7 @@ class _Stage(_Part):
 
 
 class _RunSettings(_Part):
-    """Of the settings of any command, those that others read."""
+    """The settings of a command that other modules read."""
 
     hidden: Count = 1
     batch: Count = 1
@@ -105,17 +105,17 @@ class Meta(dict):
 
 
 SAME_AS = "same_as"
-"""Key of kept metas that are those of another figure or table: its key; `OWN_CHECKSUM` is that of what it has."""
+"""Key of kept metas equal to those of another figure or table: its key; `OWN_CHECKSUM` is that of its metas."""
 
 
 PART, PARTS, METAS = "part", "parts", "metas"
 """Keys of a kept file of several metas: the place of a part in the list of parts, this list, and the metas by name."""
 SHORT = 30
-"""Letters of a part that is written wherever it is; those of more are written once."""
+"""Most letters of a part that is repeated; a longer one is written once."""
 
 
 def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
-    """Return metas by name as they are kept: a mapping or a list that several have is written once, in the parts."""
+    """Return metas by name as they are kept: a mapping or a list that occurs several times is in the parts."""
     counts: Counter[str] = Counter()
     places: dict[str, int] = {}
 
@@ -140,7 +140,7 @@ def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
 def without_shared_parts(value: object, parts: list) -> Any:
     """Return metas, or a piece of them, with the parts in place of their numbers.
 
-    Raises IndexError or TypeError if there is no part of a number.
+    Raises IndexError or TypeError if a part of that number is missing.
     """
     if isinstance(value, list):
         return [without_shared_parts(piece, parts) for piece in value]
@@ -152,7 +152,7 @@ def without_shared_parts(value: object, parts: list) -> Any:
 
 
 def content_checksum(values: dict[str, object]) -> str:
-    """Return the sha256 of what a ``meta.json`` says, apart from its own checksum, whatever the layout of its text."""
+    """Return the sha256 of the values of a ``meta.json`` except its own checksum; text layout does not matter."""
     plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 

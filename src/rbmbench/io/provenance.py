@@ -74,9 +74,9 @@ def commit() -> str | None:
 
 
 def _git(*command: str) -> str:
-    """Return the output of a git command; variables such as GIT_DIR of a hook that runs this do not matter."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return _output("git", "-C", str(sources.PACKAGE), *command, env=own)
+    """Return the output of a git command; variables such as GIT_DIR of a surrounding hook are removed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return _output("git", "-C", str(sources.PACKAGE), *command, env=environment)
 
 
 def _output(*command: str, env: dict[str, str] | None = None) -> str:
@@ -110,10 +110,10 @@ def restart() -> None:
 
 
 def seconds_since_start() -> float:
-    """Return how long this process has been running, its imports included, or the seconds since `restart`."""
+    """Return the seconds since the start of this process, its imports included, or since `restart`."""
     if _restarted is not None:
         return time.monotonic() - _restarted
-    # To the hundredth of a second, which the time of day at which a process was made is not.
+    # Exact to a hundredth of a second, unlike the time of day at which the process was made.
     with suppress(AttributeError, OSError, ValueError, IndexError):
         ticks = float(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
@@ -124,6 +124,6 @@ def seconds_since_start() -> float:
 
 def _cpu_name() -> str:
     with suppress(OSError):
-        if named := re.search(r"^model name\s*:(.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE):
-            return named[1].strip()
+        if match := re.search(r"^model name\s*:(.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE):
+            return match[1].strip()
     return platform.processor() or platform.machine()

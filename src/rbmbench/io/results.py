@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
-Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes. ``meta.json`` holds the
+`rbmbench.io.layout` documents the files of a folder. Equal arrays give equal bytes. ``meta.json`` holds the
 checksums of the other files of its folder, which are compared whenever one is read. Every function raises a
-`ResultsError` of one line if a file cannot be written, is missing or damaged, or does not hold what it should.
+`ResultsError` of one line if a file cannot be written, is missing or damaged, or has unexpected content.
 """
 
 import hashlib
@@ -56,9 +56,9 @@ Location = str | PathLike
 
 
 def check_writable(folder: Location) -> None:
-    """Raise an error unless files can be written below ``folder``, which need not be there yet.
+    """Raise an error unless files can be written below ``folder``, which need not exist.
 
-    If it is, or is below, a link to a folder that is not there, that folder is made.
+    If it is, or is below, a link to a folder that does not exist, that folder is made.
     """
     folder = Path(folder)
     for path in (folder.absolute(), *folder.absolute().parents):
@@ -129,7 +129,7 @@ def read_table(folder: Location, file: str) -> pd.DataFrame:
     _check_columns(path, table, columns)
     for name, kind in columns.items():
         if not IS_KIND[kind](table[name]):
-            raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
+            raise ResultsError(f"{path}: column {name!r}: must be {kind.__name__}, got {table[name].dtype}")
     return table
 
 
@@ -155,7 +155,7 @@ def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) 
 
 
 def write_meta(folder: Location, files: Iterable[str], values: dict[str, object]) -> None:
-    """Write ``meta.json`` of a job, with the checksums of its other files, which must be there, and its own."""
+    """Write ``meta.json`` of a job, with the checksums of its other files, which must exist, and its own."""
     values = values | {CHECKSUMS: {name: _sha256(Path(folder) / name) for name in files}}
     write_json(Path(folder) / META, values | {OWN_CHECKSUM: content_checksum(values)})
 
@@ -167,13 +167,13 @@ def read_meta(folder: Location) -> Meta:
 
 
 def read_kept_metas(path: Location) -> dict[str, Any]:
-    """Return what a kept file has of the results behind a figure or a table: their metas by name, as plain data.
+    """Return the metas of the results behind a figure or a table from a kept file, by name, as plain data.
 
-    Or, with the key `SAME_AS`, of which figure or table it names those.
+    If they equal those of another figure or table, return its key, with the key `SAME_AS`.
     """
     values = read_json(path)
     if not isinstance(values, dict):
-        raise ResultsError(f"{path}: should hold the meta of each result by its name")
+        raise ResultsError(f"{path}: must hold the meta of each result by its name")
     if values.keys() != {METAS, PARTS}:
         return values
     try:
@@ -183,7 +183,7 @@ def read_kept_metas(path: Location) -> dict[str, Any]:
 
 
 def check_files(folder: Location) -> None:
-    """Raise a `ResultsError` if a file of a result is not as its meta says; files may have been deleted."""
+    """Raise a `ResultsError` if a file of a result has another checksum than in its meta; deleted files are skipped."""
     for name in read_meta(folder).get(CHECKSUMS, {}):
         path = Path(folder) / name
         if path.is_file():
@@ -198,7 +198,7 @@ def _check_sum(path: Path) -> None:
     if expected is not None and expected != (checksum := _sha256(path)):
         raise ResultsError(
             f"{path}: was changed after it was written, or is of another run than {META} beside it: got checksum "
-            f"{checksum[:10]}..., {META} says {expected[:10]}...; remove it, so that it is made again"
+            f"{checksum[:10]}..., {META} has {expected[:10]}...; remove it, so that it is made again"
         )
 
 
@@ -246,7 +246,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
 def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...] | None) -> None:
     """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers.
 
-    ``leading`` names the leading axes; None stands for any number of them.
+    ``leading`` names the leading axes; None allows any number of them.
     """
     W, b, c = parameters.values()
     axes = max(W.ndim, 2) if leading is None else len(leading) + 2

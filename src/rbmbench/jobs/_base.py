@@ -75,7 +75,7 @@ class Task:
         return slice(self.block[0], sum(self.block)) if self.block else slice(None)
 
     def check_block(self, parts: int) -> None:
-        """Raise a `SettingsError` if the block is not among so many parts."""
+        """Raise a `SettingsError` if the block exceeds the number of parts."""
         if self.block and sum(self.block) > parts:
             raise SettingsError(f"--block: must end at part {parts} or before, got FIRST-COUNT {self.block}")
 
@@ -175,7 +175,7 @@ class JobKind(ABC):
 
 
 class Results(NamedTuple):
-    """Files of a measurement, tables or named arrays; and what is added to its ``meta.json``."""
+    """Files of a measurement, tables or named arrays; and further keys of its ``meta.json``."""
 
     files: Mapping[str, pd.DataFrame | Mapping[str, object]]
     meta: Mapping[str, object] = {}
@@ -202,7 +202,7 @@ class Measurement(JobKind):
         progress: Progress,
         checkpointer: Checkpointer,
     ) -> Results:
-        """Return what is measured; ``rbm`` has one replica per trial, and is None where none is read."""
+        """Return the results; ``rbm`` has one replica per trial, and is None if no model is read."""
 
     def compute(self, task: Task) -> None:
         task.code = fingerprint(task.settings)
@@ -213,8 +213,8 @@ class Measurement(JobKind):
             arrays = results.read_model(task.model)
             check_width(arrays["W"], dataset, task.model)
             rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
-        trials, each = self.parts(task.settings, Sizes(trials=len(rbm.W) if rbm else 1))
-        task.check_block(trials * each)
+        trials, parts = self.parts(task.settings, Sizes(trials=len(rbm.W) if rbm else 1))
+        task.check_block(trials * parts)
         with task.owned(self.files):
             with task.resumable() as (checkpointer, progress):
                 measured = self.measure(task, rbm, dataset, progress, checkpointer)

@@ -16,7 +16,7 @@ def measuring(counts: Counts) -> dict[str, Counts]:
 
 
 def measurement_memory(rows: int, m: int, n: int, trials: int, batch: int) -> Counts:
-    """Return what a ground truth or a series of estimates keeps: mostly three copies of float64 means of 20 blocks."""
+    """Return the memory of a ground truth or of estimates: mostly three copies of float64 means of 20 blocks."""
     kept = 16 * trials * batch * (m + n) + 8 * 60 * trials * m * n + enumerated_bytes(m, n)
     return {"process": 1, "read entry": rows * m, "byte": kept}
 
@@ -43,7 +43,7 @@ def evaluation(rows: int, m: int, n: int) -> Counts:
 
 
 def evaluations(settings: RunSettings) -> int:
-    """Return how often a run is evaluated; at most, if a budget of products may end it before."""
+    """Return the number of evaluations of a run; the maximum if a budget of products may end it earlier."""
     return 1 + len(boundaries(settings)) + len(settings.evaluate_at_products)
 
 

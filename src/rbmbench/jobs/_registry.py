@@ -41,9 +41,9 @@ def kind_of(settings: Settings) -> JobKind:
 
 
 def kind_of_meta(meta: Mapping[str, Any]) -> tuple[JobKind, Settings]:
-    """Return the kind and the settings of the job of a ``meta.json``; raise a `ResultsError` if it is of none.
+    """Return the kind and the settings of the job of a ``meta.json``; raise a `ResultsError` if there is none.
 
-    Metas of earlier versions do not name the kind: settings of each kind have keys of their own.
+    Metas of earlier versions do not name the kind: settings of each kind have their own keys.
     """
     if "settings" not in meta:
         raise ResultsError("key 'settings' is missing")

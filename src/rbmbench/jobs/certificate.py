@@ -24,8 +24,8 @@ class CertificateJob(Measurement):
         settings = task.settings
         if task.block:
             first, models = task.block
-            more = {"first_model": settings.first_model + first, "models": models}
-            settings = settings.model_copy(update=more)
+            update = {"first_model": settings.first_model + first, "models": models}
+            settings = settings.model_copy(update=update)
         quantities = certificate(rbm, dataset.train, settings, dataset.test, progress, checkpointer)
         return Results({CERTIFICATE: quantities})
 
@@ -39,17 +39,17 @@ class CertificateJob(Measurement):
         rows, m, n = sizes.rows, sizes.m, sizes.n
         annealed, walked = settings.chain_steps, 2 * settings.walkers * settings.steps
         annealed *= 1 if settings.tempering else 2
-        each = tempered(settings.chains * settings.ladder * settings.sweeps, m, n)
-        each[product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
-        each["row"] += annealed + walked
-        each["unit"] += annealed * (m + 2 * n) + walked * (m + n)
-        each["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
-        each[dense_product(m, n)] += 2 * rows * m * (m + n)
-        each += Counter(likelihood_of_rows(rows, m, n))
+        counts = tempered(settings.chains * settings.ladder * settings.sweeps, m, n)
+        counts[product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
+        counts["row"] += annealed + walked
+        counts["unit"] += annealed * (m + 2 * n) + walked * (m + n)
+        counts["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
+        counts[dense_product(m, n)] += 2 * rows * m * (m + n)
+        counts += Counter(likelihood_of_rows(rows, m, n))
         kept = 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m
         kept += 8 * max(MOST_ROWS, 64 * settings.chains) * (m + 2 * n)
         memory = {"process": 1, "read entry": rows * m, "byte": kept}
-        return Work(measuring(times(each, settings.models or sizes.trials)), memory)
+        return Work(measuring(times(counts, settings.models or sizes.trials)), memory)
 
     def reduced(self, settings, values):
         return {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}

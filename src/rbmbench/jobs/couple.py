@@ -18,7 +18,7 @@ from rbmbench.model.work import ASSUMED_STOPPING_TIME, Counter, Work, product
 from rbmbench.samplers import stopping_times
 
 PILOT_PAIRS, PILOT_STEPS, PILOT_PRODUCTS = 20, 1000, 10**9
-"""Pairs of chains of a pilot, and at most how many steps and multiplications they take."""
+"""Pairs of chains of a pilot, and the limits of its steps and multiplications."""
 
 
 @REGISTRY.register
@@ -61,7 +61,7 @@ class CoupleJob(Measurement):
 def meeting_steps(settings: CouplingSettings) -> float:
     """Return the mean number of steps until pairs of coupled chains meet or are cut, estimated by a few pairs.
 
-    Pairs that have not met in the pilot are taken to go on meeting at the rate of the others.
+    Pairs that have not met in the pilot are assumed to meet later at the same rate.
     """
     pairs = min(PILOT_PAIRS, settings.replications)
     steps = max(2, min(PILOT_STEPS, PILOT_PRODUCTS // (pairs * settings.visible * settings.hidden)))

@@ -33,8 +33,8 @@ class EstimateJob(Measurement):
         truths = {}
         for folder in task.needs:
             truths[results.read_meta(folder)["settings"]["method"]] = _truth(folder / TRUTH, rbm)
-        parts = task.settings, truths, progress, checkpointer, task.chosen
-        measured = gradient_bias.measure(rbm, dataset.train, *parts)
+        arguments = task.settings, truths, progress, checkpointer, task.chosen
+        measured = gradient_bias.measure(rbm, dataset.train, *arguments)
         return Results({BIAS: measured})
 
     def work(self, settings, sizes, pilot=False):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Log-likelihoods of runs that are too large for an exact partition function, by annealing or tempered chains.
 
-The snapshots of a run are evaluated apart from training: another estimate of log Z does not train anew.
+The snapshots of a run are evaluated in jobs of their own, so that another estimate of log Z needs no training.
 """
 
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ class EvaluateJob(JobKind):
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
         all_snapshots = len(snapshots["snapshot_iterations"])
         check_width(snapshots["snapshot_W"], dataset, task.model)
-        each = 1 if run["settings"].get("products") else all_snapshots
-        task.check_block(parts := run["settings"]["trials"] * each)
+        per_trial = 1 if run["settings"].get("products") else all_snapshots
+        task.check_block(parts := run["settings"]["trials"] * per_trial)
         first, count = task.block or (0, parts)
-        (trial, snapshot), trials = divmod(first, each), max(1, count // each)
+        (trial, snapshot), trials = divmod(first, per_trial), max(1, count // per_trial)
         chosen_trials, chosen_snapshots = slice(trial, trial + trials), slice(snapshot, snapshot + count)
-        if count >= each:
+        if count >= per_trial:
             chosen_snapshots = slice(None)
         snapshots = {
             name: array[chosen_snapshots] if array.ndim == 1 else array[chosen_snapshots, chosen_trials]
@@ -73,14 +73,14 @@ class EvaluateJob(JobKind):
                     progress=progress,
                     checkpointer=checkpointer,
                 )
-            own = task.meta(dataset.provenance, chosen.arrays.empty(0))
-            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": trials}
-            self._write(task, run, curve, own, spent(checkpointer, "annealing"))
+            evaluation = task.meta(dataset.provenance, chosen.arrays.empty(0))
+            evaluation |= {"backend_reason": chosen.reason, "job": self.name, "trials": trials}
+            self._write(task, run, curve, evaluation, spent(checkpointer, "annealing"))
 
-    def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, own: Mapping, wall: Mapping) -> None:
+    def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, evaluation: Mapping, wall: Mapping) -> None:
         diagnostics = results.read_table(task.model, CURVE)
         results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
-        results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": own})
+        results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": evaluation})
 
     def parts(self, settings, sizes):
         """See `JobKind`. Where a budget of products ends a run, the number of its snapshots is not known before."""
@@ -88,11 +88,11 @@ class EvaluateJob(JobKind):
 
     def gather(self, task, folders):
         run, metas = results.read_meta(task.model), [results.read_meta(path) for path in folders]
-        known = set(results.read_table(task.model, CURVE)["metric"])
+        trained_metrics = set(results.read_table(task.model, CURVE)["metric"])
         curves = [results.read_table(path, CURVE) for path in folders]
-        annealed = pd.concat([curve[~curve["metric"].isin(known)] for curve in curves])
-        own = [meta["evaluation"] | {"wall": {name: meta["wall"][name] for name in SPENT}} for meta in metas]
-        gathered = gathered_meta(task, own)
+        annealed = pd.concat([curve[~curve["metric"].isin(trained_metrics)] for curve in curves])
+        annealings = [meta["evaluation"] | {"wall": {name: meta["wall"][name] for name in SPENT}} for meta in metas]
+        gathered = gathered_meta(task, annealings)
         wall = gathered.pop("wall")
         self._write(task, run, in_order(annealed), gathered | {"trials": run["settings"]["trials"]}, wall)
 
@@ -103,10 +103,10 @@ class EvaluateJob(JobKind):
         if settings.compared:
             parts.append((min(settings.compared, number), particles * settings.temperatures, particles))
         for models, chains, at_once in parts:
-            each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
-            each[product(m, n, at_once)] += 4 * chains * m * n
-            each.update(likelihood_of_rows(rows, m, n))
-            total.update(times(each, run.trials * models))
+            counts = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
+            counts[product(m, n, at_once)] += 4 * chains * m * n
+            counts.update(likelihood_of_rows(rows, m, n))
+            total.update(times(counts, run.trials * models))
         most = max(at_once for *_, at_once in parts)
         kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * most * (m + n)
         memory = {"process": 1, "kept entry": rows * m, "byte": kept}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fingerprints of code: equal for code that computes the same, see `rbmbench.jobs.probes`.
 
-They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when what its
-code computes has changed. They are no settings, and not part of ids. Each is computed once for the sources that this
-process imported, and kept in the user's cache folder.
+They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when the
+results of its code have changed. They are no settings, and not part of ids. Each is computed once for the sources
+that this process imported, and kept in the user's cache folder.
 """
 
 import ast
@@ -35,10 +35,10 @@ from rbmbench.likelihood import is_enumerable
 UNKNOWN = "unknown"
 COMPUTING = ("base", "estimators", "jobs", "kernels", "likelihood", "measurements", "model", "samplers")
 COMPUTING += ("training", "updates")
-"""The packages whose code decides what jobs compute, apart from data sets."""
+"""The packages whose code determines the results of jobs, apart from data sets."""
 MOST_KEPT = 20  # states of the sources whose fingerprints are kept
 WITHOUT_ROWS = ("_dataset", "_downloads", "_http", "_recipe")
-"""Modules of data sets on which rows do not depend: files are checked by their sha256, rows by what they hold."""
+"""Modules of data sets on which rows do not depend: files are checked by their sha256, rows by their values."""
 LAYOUT = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}
 
 
@@ -54,18 +54,18 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
     # The likelihoods of other runs are annealed, in jobs of their own.
     enumerable = is_enumerable(visible, settings.hidden) if isinstance(settings, RunSettings) else True
     key = " ".join([type(settings).__name__, small.canonical(), str(enumerable), *_of_plugins(small)])
-    known = _known()
-    if key not in known:
-        known |= _kept()  # of another process
-    if key not in known:
+    fingerprints = _known()
+    if key not in fingerprints:
+        fingerprints |= _kept()  # of another process
+    if key not in fingerprints:
         if working:
             working()
         try:
-            known[key] = probes.behaviour(kind, small, enumerable)
-        except Exception:  # of a part that has errors or cannot be made small: its jobs will tell
+            fingerprints[key] = probes.behaviour(kind, small, enumerable)
+        except Exception:  # of a part that has errors or no small form: its jobs raise them
             return UNKNOWN
-        _keep(known)
-    return known[key]
+        _keep(fingerprints)
+    return fingerprints[key]
 
 
 def probe_ahead(jobs: Sequence[tuple[Settings, int | None]]) -> None:
@@ -79,7 +79,7 @@ def probe_ahead(jobs: Sequence[tuple[Settings, int | None]]) -> None:
 def _probe(jobs: Iterable[tuple[Settings, int | None]]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    warnings.simplefilter("ignore")  # the process that asks for fingerprints warns
+    warnings.simplefilter("ignore")  # the parent process warns
     for settings, visible in jobs:
         fingerprint(settings, visible)
 
@@ -88,7 +88,7 @@ def recipe_fingerprint(name: str, options: Mapping[str, object] | None = None) -
     """Return the fingerprint of the code of a data set: of its module and of those that it takes readers or rows from.
 
     Imports, comments, docstrings and the layout of lines do not matter, nor do names and folders of the modules that
-    it imports; another way to write the same does.
+    it imports; other code with the same result does.
     """
     names = name, *datasets.REGISTRY.create(name, options).made_from
     codes = set().union(*map(_recipe, names))
@@ -127,7 +127,7 @@ def _codes(path: str, seen: set[str]) -> set[str]:
 
 
 def _helpers(source: str) -> list[str]:
-    """Return the files of data sets that a source imports, but for those on which rows do not depend."""
+    """Return the files of data sets that a source imports, except those on which rows do not depend."""
     names: set[str] = set()
     for statement in ast.walk(ast.parse(source)):
         if isinstance(statement, ast.ImportFrom) and statement.module:
@@ -166,7 +166,7 @@ def bare(source: str) -> str:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in (tokenize.COMMENT, tokenize.NL):
             continue
-        # A string that begins a statement is all of it, or its rest does nothing.
+        # A string at the start of a statement has no effect.
         if not (begins and token.type == tokenize.STRING):
             pieces.append(LAYOUT.get(token.type, token.string))
         begins = token.type in LAYOUT
@@ -194,11 +194,11 @@ def _kept() -> dict[str, str]:
     return {}
 
 
-def _keep(known: dict[str, str]) -> None:
+def _keep(fingerprints: dict[str, str]) -> None:
     """Write the known fingerprints and those of other processes, unless sources were edited; remove old files."""
     with suppress(RbmbenchError, OSError):
         if (file := _file()) and not sources.are_changed():
-            write_json(file, _kept() | known)
+            write_json(file, _kept() | fingerprints)
             ages = sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
             for old in ages[:-MOST_KEPT]:
                 remove(old)

@@ -30,12 +30,12 @@ class GroundTruthJob(Measurement):
         m, n = sizes.m, sizes.n
         if settings.method == "exact":
             states, larger = 2 ** min(m, n), max(m, n)
-            each = Counter({"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n})
+            counts = Counter({"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n})
         else:
-            each = tempered(settings.chains * (settings.burn_in + settings.samples), m, n)
-            each += Counter({product(m, n, MANY): 4 * settings.samples * m * n, "unit": settings.samples * n})
+            counts = tempered(settings.chains * (settings.burn_in + settings.samples), m, n)
+            counts += Counter({product(m, n, MANY): 4 * settings.samples * m * n, "unit": settings.samples * n})
         memory = measurement_memory(sizes.rows, m, n, sizes.trials, batch=1)
-        return Work(measuring(times(each, sizes.trials)), memory)
+        return Work(measuring(times(counts, sizes.trials)), memory)
 
     def probe(self, settings, visible, hidden, precision):
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)

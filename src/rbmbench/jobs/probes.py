@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Probes: jobs in miniature, whose results are equal for versions of the code that compute the same.
 
-A probe has the options of its job, with small numbers: few units, iterations, chains and samples. What it computes is
+A probe has the options of its job, with small numbers: few units, iterations, chains and samples. Its results are
 described by some numbers that are the same on every machine: in float64, by the reference kernels, rounded to 6 digits.
-The kernels in use must agree with the reference, on the same random numbers and in the precision of the job. Where they
-do not, the description holds their own numbers too.
+The kernels in use must agree with the reference, on the same random numbers and in the precision of the job. If they do
+not, the description has their numbers, too.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def _capped(value: object) -> object:
 def behaviour(kind, settings: Settings, enumerable: bool) -> str:
     """Return 10 hexadecimal digits that are the same for all code that computes the same from `reduced` settings.
 
-    ``enumerable`` says whether a layer of the models can be enumerated. A `SettingsError` is raised if the settings
+    ``enumerable`` is true if a layer of the models can be enumerated. A `SettingsError` is raised if the settings
     cannot be probed, for example because an option must be larger than `MOST`.
     """
     # Numbers that are not finite are described like others.
@@ -64,7 +64,7 @@ def behaviour(kind, settings: Settings, enumerable: bool) -> str:
 
 
 def _sized(kind, settings: Settings, hidden: int) -> tuple[Callable[[int, str], Arrays], Arrays]:
-    """Return the probe as a function of seed and precision, and what it gives, with smaller models if need be."""
+    """Return the probe as a function of seed and precision, and its arrays, with smaller models if need be."""
 
     def probe(seed: int, precision: str, sizes: tuple[int, int] = (VISIBLE, hidden)) -> Arrays:
         return kind.probe(settings.model_copy(update={"seed": seed}), *sizes, precision)
@@ -77,9 +77,9 @@ def _sized(kind, settings: Settings, hidden: int) -> tuple[Callable[[int, str], 
 
 
 def _disagreements(probe: Callable[[int, str], Arrays], precision: str) -> Iterator[dict[str, list]]:
-    """Yield what the kernels in use compute, described, by those ways of products that differ from the reference.
+    """Yield descriptions of the results of the kernels in use, for ways of products that differ from the reference.
 
-    A way differs if it does for all seeds.
+    A way differs if it does so for all seeds.
     """
     differ = {"library": {}, "tables": {}}
     for seed in SEEDS:

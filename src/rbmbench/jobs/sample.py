@@ -18,8 +18,8 @@ from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES
 from rbmbench.model.work import Counter, Work, product, tempered, times
 from rbmbench.training.shards import SHARD_BYTES
 
-# Known only once a job has run, or the data are there: mean steps until herding reaches a fixed point; validation rows,
-# and as many test rows.
+# Assumed until a job has run or the data exist: mean steps until herding reaches a fixed point; validation rows, and as
+# many test rows.
 ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 15, 1000
 LIKELIHOODS_OF_VALIDATION_ROWS = len(FLIPS) // STRIDE + 2 * STRIDE - 1  # of which the best is searched at each point
 
@@ -43,15 +43,15 @@ class SampleJob(Measurement):
         rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
         validation, test = (sizes.held_out.get(name, ASSUMED_ROWS) for name in ("validation", "test"))
         validation, test = (min(count, settings.rows or count) for count in (validation, test))
-        of_shard = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n))  # replicas
+        shard_replicas = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n))  # replicas
         for grid in settings.samplers.values():
             for options, replicas in _sampled_at_once(grid, trials):
-                each = _one_sample(grid.name, options, rows, m, n)
-                each["counted distance"] = validation + test
-                counts.update(times(each, settings.samples * replicas))
+                operations = _one_sample(grid.name, options, rows, m, n)
+                operations["counted distance"] = validation + test
+                counts.update(times(operations, settings.samples * replicas))
                 steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
                 calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
-                counts["call"] += calls * -(-replicas // of_shard)
+                counts["call"] += calls * -(-replicas // shard_replicas)
                 likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
                 counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
         streams = trials * max(len(grid.settings) for grid in settings.samplers.values())  # of one sampler, at once
@@ -59,9 +59,9 @@ class SampleJob(Measurement):
         return Work(measuring(counts), {"process": 1, "kept entry": rows * m, "byte": kept})
 
     def reduced(self, settings, values):
-        samplers = values["samplers"].items()
-        few = {name: {key: each[:2] for key, each in sampler["grid"].items()} for name, sampler in samplers}
-        return {"samplers": {name: sampler | {"grid": few[name]} for name, sampler in samplers}}
+        entries = values["samplers"].items()
+        grids = {name: {key: grid[:2] for key, grid in entry["grid"].items()} for name, entry in entries}
+        return {"samplers": {name: entry | {"grid": grids[name]} for name, entry in entries}}
 
     def probe(self, settings, visible, hidden, precision):
         rows, few = probes.rows(visible), probes.UNSEEN
@@ -79,8 +79,8 @@ def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
     groups: dict[str, tuple[dict, int]] = {}
     for options in grid.settings:
         shared = {name: value for name, value in options.items() if name not in of_replica}
-        _, known = groups.get(repr(shared), (shared, 0))
-        groups[repr(shared)] = shared, known + trials
+        _, count = groups.get(repr(shared), (shared, 0))
+        groups[repr(shared)] = shared, count + trials
     return list(groups.values())
 
 

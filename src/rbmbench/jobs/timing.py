@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training iterations of several algorithms on one data set, timed side by side.
 
-All other jobs compute the same at every call; this one measures the machine. Its fingerprint is that of the numbers
-that are trained, not of how fast.
+All other jobs compute the same at every call; this one measures the machine. Its fingerprint depends on the
+trained parameters, not on their speed.
 """
 
 from functools import partial
@@ -51,11 +51,11 @@ class TimingJob(Measurement):
     def work(self, settings, sizes, pilot=False):
         counts = Counter()
         for name in settings.algorithms:
-            of_run = of_name("train").work(settings.run(name), sizes)
-            step = of_run.stages["training"]
+            run_work = of_name("train").work(settings.run(name), sizes)
+            step = run_work.stages["training"]
             turn = 2 + settings.seconds / default_seconds(Work({"training": step}, {}))
             counts.update(times(step, settings.rounds * turn))
-        return Work(measuring(counts), of_run.memory)
+        return Work(measuring(counts), run_work.memory)
 
     def reduced(self, settings, values):
         return {"data": {"name": "probe"}, "batch": probes.BATCH, "trials": probes.TRIALS, "seconds": 1.0}

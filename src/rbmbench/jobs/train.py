@@ -39,8 +39,8 @@ class TrainJob(JobKind):
         dataset, before = dataset or datasets.read_file(task.data), provenance.seconds_since_start()
         if task.block:
             first, count = task.block
-            more = {"first_trial": task.settings.first_trial + first, "trials": count}
-            task.settings = task.settings.model_copy(update=more)
+            update = {"first_trial": task.settings.first_trial + first, "trials": count}
+            task.settings = task.settings.model_copy(update=update)
         settings, name = task.settings, task.run_id or task.out.absolute().name
         task.code = fingerprint(settings, dataset.train.shape[1])
         with task.owned(self.files):
@@ -92,7 +92,7 @@ class TrainJob(JobKind):
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials
-        steps, before, left = Counter(), 0, settings.products
+        steps, before, budget = Counter(), 0, settings.products
         for stage in settings.schedule:
             rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
             estimator = estimators.create(stage.estimator.name, **stage.estimator.options)
@@ -100,13 +100,13 @@ class TrainJob(JobKind):
             cost = rule.cost(estimator, settings.batch, m, n, diagnostics)
             chains = stage.estimator.options.get("chains") or settings.batch
             size = trials_of_shard(max(settings.batch, chains), m, n, np.dtype(settings.precision).itemsize)
-            of_trials = times(cost, trials) | {"call": cost["call"] * -(-trials // min(size, trials))}
+            counts = times(cost, trials) | {"call": cost["call"] * -(-trials // min(size, trials))}
             iterations: float = stage.until - before
-            if left is not None:
+            if budget is not None:
                 products = rule.products(estimator, settings.batch, m, n, diagnostics)
-                iterations = min(iterations, left / products)
-                left -= iterations * products
-            steps.update(times(of_trials, iterations))
+                iterations = min(iterations, budget / products)
+                budget -= iterations * products
+            steps.update(times(counts, iterations))
             steps["parameter"] += iterations * trials * m * n
             before = stage.until
         stages = {
@@ -129,16 +129,16 @@ class TrainJob(JobKind):
         return small
 
     def probe(self, settings, visible, hidden, precision):
-        own, rows = settings.model_copy(update={"hidden": hidden, "precision": precision}), probes.rows(visible)
+        small, rows = settings.model_copy(update={"hidden": hidden, "precision": precision}), probes.rows(visible)
         few = rows[: probes.UNSEEN]
-        result = trainer.run(rows, own, backend="numpy", validation=few, test=few)
+        result = trainer.run(rows, small, backend="numpy", validation=few, test=few)
         return probes.by_column(result.curve, "metric") | result.rbm.parameters._asdict() | result.snapshots
 
 
 def is_countable(settings: RunSettings, expected: dict[str, float]) -> bool:
-    """Return whether the operations of a run follow from its settings and from the diagnostics that are known."""
+    """Return whether the operations of a run follow from its settings and from the expected diagnostics."""
     names = (estimators.REGISTRY.get(stage.estimator.name).cost_depends_on for stage in settings.schedule)
-    return all(name in expected for of_stage in names for name in of_stage)
+    return all(name in expected for stage_names in names for name in stage_names)
 
 
 def _one_evaluation(settings: RunSettings, rows: int, m: int) -> Counter:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Array kernels for several backends with one interface; the type of the array picks the backend.
+"""Array kernels for several backends with one interface; the type of an array determines the backend.
 
 All arrays have one leading axis of replicas: activations and states are (replicas, rows, units), biases
 (replicas, units), and draws hold one key per replica. ``numpy`` is the readable reference and the fallback; ``numba``
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Array = np.ndarray
-"""Type of arrays: NumPy's, for CuPy's arrays have its interface, and no types of their own."""
+"""Type of arrays: that of NumPy; CuPy arrays have the same interface and no type annotations."""
 SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS with AVX-512 multiplies without copying the matrices first."""
 
@@ -110,12 +110,12 @@ def chain_kernels(array) -> ModuleType | None:
 
 
 def is_array(value) -> bool:
-    """Return whether there can be kernels for a value: whether it is an array of NumPy or CuPy."""
+    """Return whether a value is an array of NumPy or CuPy, for which there are kernels."""
     return isinstance(value, np.ndarray) or _is_cupy(type(value))
 
 
 def contiguous(array, dtype, like=None):
-    """Return an array in C order, writable, of a type in the byte order of the machine; the array itself if it is that.
+    """Return an array in C order, writable, of a type in native byte order; the array itself if it already is.
 
     Compiled kernels read rows as contiguous numbers of such a type, so every public function converts its arguments.
     The type of the array is that of ``like``, by default of the array itself.

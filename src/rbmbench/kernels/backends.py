@@ -19,7 +19,7 @@ LEAST_WORK = 2e7
 
 
 class Backend(NamedTuple):
-    """The array module of a run, and why it was chosen, in a few words."""
+    """The array module of a run, and the reason for its choice, in a few words."""
 
     arrays: ModuleType
     reason: str
@@ -34,14 +34,14 @@ def namespace(name: str) -> ModuleType:
     """Return the module numpy or cupy; raise a `SettingsError` if the name is unknown, or CuPy or a GPU is missing."""
     if name not in NAMES[1:]:
         raise SettingsError(f"backend: must be one of {', '.join(NAMES[1:])}, got {name!r}")
-    missing = what_a_gpu_lacks() if name == "cupy" else None
+    missing = gpu_obstacle() if name == "cupy" else None
     if missing:
         raise SettingsError(f"backend: must be auto or numpy here, got 'cupy', but {missing}")
     return import_module(name)
 
 
 def choose(name: str, operations: float) -> Backend:
-    """Return the backend "numpy", "cupy" or "auto", which takes a GPU if there is one and iterations are large enough.
+    """Return the backend "numpy", "cupy" or "auto": a GPU if there is one and iterations are large enough.
 
     ``operations`` is the number per iteration, see `work`. Raises a `SettingsError` if the name is unknown, or CuPy or
     a GPU is missing.
@@ -50,15 +50,15 @@ def choose(name: str, operations: float) -> Backend:
         raise SettingsError(f"backend: must be one of {', '.join(NAMES)}, got {name!r}")
     if name != "auto":
         return Backend(namespace(name), "requested")
-    missing = what_a_gpu_lacks()
+    missing = gpu_obstacle()
     if missing:
         return Backend(namespace("numpy"), f"automatic: {missing}")
     amount = f"{operations:.1e} operations per iteration; a GPU is used from {LEAST_WORK:.0e}"
     return Backend(namespace("cupy" if operations >= LEAST_WORK else "numpy"), f"automatic: {amount}")
 
 
-def what_a_gpu_lacks() -> str | None:
-    """Return what is missing for CuPy arrays, or None if they can be used."""
+def gpu_obstacle() -> str | None:
+    """Return the obstacle to CuPy arrays, in words, or None if they can be used."""
     if not is_installed("cupy"):
         return "CuPy is not installed"
     try:

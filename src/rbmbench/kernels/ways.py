@@ -14,7 +14,7 @@ from rbmbench.base.errors import SettingsError
 VARIABLE = "RBMBENCH_PRODUCTS"
 NAMES = ("auto", "library", "tables", "tensor_cores")
 AUTO, LIBRARY, TABLES, TENSOR_CORES = range(4)
-"""Tables are for processors, tensor cores for GPUs; where a way named by hand is not there, the library's is taken."""
+"""Tables are for processors, tensor cores for GPUs; where a requested way is not available, the library is used."""
 
 # Tables pay from this number of rows on, plus one share for narrow matrices, and one for few units: measured with
 # AVX-512 and AVX2 on 4 to 500 rows of 16 to 784 units and columns.

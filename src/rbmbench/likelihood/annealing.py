@@ -33,7 +33,7 @@ from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows, binary_states
 
 DENSE = (0.0, 0.2, 0.6, 1.0), (0.0, 0.5, 0.9, 1.0)
-"""Shares of the steps of a dense schedule, and the inverse temperatures that are reached after these."""
+"""Shares of the steps of a dense schedule, and the inverse temperatures that these reach."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ def reverse_ais_log_partition(
 
     ``visible`` (..., particles, m), 0 and 1, holds at least 2 samples of each RBM; the bound holds for exact samples.
     They take ``burn_in`` Gibbs steps before they are annealed. Raises a `SettingsError` if their shape is wrong, a
-    `DataError` if there are other entries. For the rest see `ais_log_partition`.
+    `DataError` if there are other entries. For the other parameters see `ais_log_partition`.
 
-    An interval should rest on both directions, as that of `bracketed_log_partition` does. Where the effective sample
+    An interval should include both directions, as that of `bracketed_log_partition`. Where the effective sample
     size is below 15 % of the particles, this standard error alone is too small: 1.96 of them held log Z in 62 to 72 %
     of 200 models, those of the forward estimate in 82 to 92 %, and an interval that holds both in 98 %.
     """

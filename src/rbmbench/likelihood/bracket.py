@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """log Z by annealing in both directions: a forward estimate, and an interval that holds both.
 
-Particles are annealed from the base model to the RBM, and once more with more temperatures in those models where few
-of them count; and in reverse, from Gibbs chains that began at rows of data. The forward estimate tends to be too low:
+Particles are annealed from the base model to the RBM, once more with more temperatures in models where few of them
+carry the weight, and in reverse from Gibbs chains that began at rows of data. The forward estimate tends to be too low:
 by Markov's inequality it is more than log 40 above log Z in 2.5 of 100 cases at most. The reverse estimate tends to be
-too high if the chains are near the RBM's distribution; if they have kept to some modes, it is that of these modes.
+too high if the chains are near the RBM's distribution; if they have stayed in some modes, it is that of these modes.
 
 Source: Burda, Grosse, Salakhutdinov 2015 (both directions).
 """
@@ -66,7 +66,7 @@ def bracketed_log_partition(
     begun: list[State] | None = None,
     pause: Pause | None = None,
 ) -> BracketedEstimate:
-    """Estimate log Z by annealing from the base model, with an interval that rests on annealing in reverse as well.
+    """Estimate log Z by annealing from the base model, with an interval that includes annealing in reverse.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def bracketed_log_partition(
     steps : int
         Gibbs steps of the chains before they are annealed in reverse.
     repeat : int
-        Steps of a second forward annealing, as a multiple of those of the first, in models where fewer than a tenth of
-        the particles count; 1 for none.
+        Steps of a second forward annealing, as a multiple of those of the first, in models where the effective sample
+        size is below a tenth of the particles; 1 for none.
     base : ndarray, shape (m,), optional
         Visible bias b0 of the base model; by default `base_rate_bias` of the data.
     keys, threads, progress, begun, pause
@@ -94,31 +94,31 @@ def bracketed_log_partition(
         If the data are not rows of 0 and 1, as wide as the RBM.
     """
     data = binary_rows(data, units=rbm.visible_units)
-    schedule, models, of_models = inverse_temperatures(temperatures), rbm.replicas, keys_of_models(rbm, keys)
+    schedule, models, model_keys = inverse_temperatures(temperatures), rbm.replicas, keys_of_models(rbm, keys)
     shared = {"seed": seed, "base": base_rate_bias(data) if base is None else base, "threads": threads}
     states = begun or []
     done = [AnnealedEstimate(**state) for state in states[:-1]]
 
-    def annealed(number: int, estimate: Callable[..., AnnealedEstimate], chosen: RBM, of_chosen: np.ndarray) -> None:
+    def annealed(number: int, estimate: Callable[..., AnnealedEstimate], subset: RBM, subset_keys: np.ndarray) -> None:
         """Make one of the estimates, unless it is done."""
         if number < len(done):
             return
         resumed = _particles(states[-1]) if number == len(states) - 1 else None
-        watched = {"progress": partial(_report, progress, number) if progress else None, "begun": resumed}
-        watched["pause"] = partial(_pause, pause, done) if pause else None
+        monitoring = {"progress": partial(_report, progress, number) if progress else None, "begun": resumed}
+        monitoring["pause"] = partial(_pause, pause, done) if pause else None
         # Annealings of a model draw different numbers.
-        done.append(estimate(chosen, keys=of_chosen ^ (number << 30), **shared, **watched))
+        done.append(estimate(subset, keys=subset_keys ^ (number << 30), **shared, **monitoring))
 
-    annealed(0, partial(ais_log_partition, particles=particles, temperatures=schedule), models, of_models)
+    annealed(0, partial(ais_log_partition, particles=particles, temperatures=schedule), models, model_keys)
     few = np.flatnonzero(done[0].effective_sample_size < (FEW * particles if repeat > 1 else 0)).tolist()
     if few:
         finer = np.interp(np.arange(repeat * (len(schedule) - 1) + 1) / repeat, np.arange(len(schedule)), schedule)
-        annealed(1, partial(ais_log_partition, particles=particles, temperatures=finer), models[few], of_models[few])
+        annealed(1, partial(ais_log_partition, particles=particles, temperatures=finer), models[few], model_keys[few])
     elif len(done) == 1:
         done.append(AnnealedEstimate(*(np.empty(0),) * 3))
-    rows = random_rows(data, particles, models.W, Stream(seed, of_models, Purpose.SAMPLES))
+    rows = random_rows(data, particles, models.W, Stream(seed, model_keys, Purpose.SAMPLES))
     reverse = partial(reverse_ais_log_partition, visible=rows, temperatures=schedule, burn_in=steps)
-    annealed(2, reverse, models, of_models)
+    annealed(2, reverse, models, model_keys)
     forward = [np.array(values) for values in vars(done[0]).values()]
     for values, better in zip(forward, vars(done[1]).values(), strict=True):
         values[few] = better

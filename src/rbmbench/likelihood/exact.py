@@ -18,7 +18,7 @@ from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.model.rows import binary_rows
 
 LARGEST_ENUMERABLE_LAYER = 25
-BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
+BLOCK_BYTES = 2**22  # which stay in the cache while all replicas use them
 ROWS = 512  # of data at a time
 ROUNDING = 1e-9  # of log Z, relative
 
@@ -197,9 +197,9 @@ def log_likelihood(
 
 
 def normalised(log_weights: np.ndarray, log_partition) -> np.ndarray:
-    """Return log p(v) = log p~(v) - log Z of states, or means of it; warn if a value is above 0, more than by rounding.
+    """Return log p(v) = log p~(v) - log Z of states, or means of it; warn if a value is above 0 by more than rounding.
 
-    An estimate of log Z that is too low shows in that, such as one by annealing that few particles carry.
+    Such values show that an estimate of log Z is too low, as by annealing with a small effective sample size.
     """
     values = log_weights - np.asarray(log_partition, np.float64)
     if np.any(values > ROUNDING * (1 + np.abs(log_partition))):

@@ -31,8 +31,8 @@ TOGETHER = 32  # distances per sum of powers, without underflow or overflow in f
 class IndirectSampling:
     """Counts of the Hamming distances between samples and rows, for several streams of samples.
 
-    ``rows`` (rows, m), entries 0 or 1, are those whose likelihood is wanted; ``replicas`` is the number of streams. A
-    `DataError` is raised if the rows are something else.
+    ``rows`` (rows, m), entries 0 or 1, are those whose likelihood is computed; ``replicas`` is the number of streams.
+    Raises a `DataError` for other rows.
 
     Attributes
     ----------

@@ -119,8 +119,8 @@ class Annealing:
             stream = Stream(self._seed, self._keys[cut], Purpose.ANNEALING)
             group.append(ParticleShard(self._models[cut], self._b0, stream))
             if begun:
-                its = slice(cut.start - first, cut.stop - first)
-                group[-1].restore(begun.visible[its], begun.log_weights[its], begun.draw)
+                local = slice(cut.start - first, cut.stop - first)
+                group[-1].restore(begun.visible[local], begun.log_weights[local], begun.draw)
             else:
                 group[-1].begin(self._start(cut, self._models[cut], stream))
         return group

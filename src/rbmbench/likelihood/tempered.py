@@ -40,22 +40,22 @@ from rbmbench.model.tempered_sets import TemperedSets
 SETS = 16
 """Sets of chains of a model; the first half starts from the base model."""
 GRID = 10, 200
-"""Least and most steps of the annealing to the starts, which takes a tenth of the budget at most, but for the least."""
+"""Least and most steps of the annealing to the starts, which takes at most a tenth of the budget above the least."""
 ADAPTED = (40, 120, 280)
 """Rounds after which the inverse temperatures are chosen anew."""
 FIRST = 560
 """Rounds until the first estimate."""
 FEWEST = 8
-"""Rounds that the estimate rests on at least, where the budget is spent before the first."""
+"""Least rounds of an estimate, if the budget is spent before the first one."""
 GROWTH = 1.5
 """Rounds until an estimate, as a multiple of those until the one before."""
 REJECTION = 0.5
 """Mean probability that an exchange is rejected, which decides the number of levels."""
 LEAST_LEVELS, MOST_LEVELS = 3, 100
 BURN_IN = 3
-"""One of so many rounds since the last choice of temperatures, the first, is left out."""
+"""The first of so many parts of the rounds since the last choice of temperatures is not used."""
 MOST_RECORDS = 4096
-"""Rounds that are kept for the estimate; of more, every second, fourth, ... is."""
+"""Most rounds that are kept for the estimate; of longer runs every second, fourth, ... is kept."""
 
 State = dict[str, np.ndarray]
 Pause = Callable[[Callable[[], list[State]]], None]
@@ -68,7 +68,7 @@ class TemperedEstimate:
     ``log_partition`` and its ``standard_error``, `NORMAL` of which are half an interval; the ``gap`` between the two
     starts and the ``drift`` from the first to the last half of the rounds, all nats; the least mean ``acceptance`` of
     exchanges; ``round_trips`` of chains from beta = 0 to 1 and back; ``products``, rows multiplied by W or W';
-    ``converged``, whether the standard error is at most that asked for, and there is a round trip for each set.
+    ``converged``, whether the standard error is at most the target, and there is a round trip for each set.
     """
 
     log_partition: np.ndarray
@@ -102,11 +102,11 @@ def tempered_log_partition(
     rbm : RBM
         Any leading axes; each model has its own chains.
     data : ndarray, shape (rows, m), entries 0 or 1
-        Half of the chains start from its rows, ideally the training set. It does not change what is estimated.
+        Half of the chains start from its rows, ideally the training set. The estimated quantity does not depend on it.
     target_error : float
         Standard error in nats at which the chains of a model end.
     budget : int
-        Rows multiplied by W or W' after which they end all the same; AIS of P particles and T steps takes 2 P T.
+        Rows multiplied by W or W' after which they end in any case; AIS of P particles and T steps takes 2 P T.
     seed : int
     base : ndarray, shape (m,), optional
         Visible bias b0 of the base model; by default `base_rate_bias` of the data.
@@ -126,25 +126,25 @@ def tempered_log_partition(
         raise SettingsError(f"target_error: must be a positive number of nats, got {target_error}")
     b0 = start_bias(rbm, base_rate_bias(rows) if base is None else base)
     data = np.asarray(rows, like=rbm.W)
-    models, of_models, states = rbm.replicas, keys_of_models(rbm, keys), begun or []
-    streams = [Stream(seed, of_models[r : r + 1], Purpose.TEMPERING) for r in range(len(models.W))]
-    every = [_Tempering(models[r : r + 1], b0, stream, target_error, budget) for r, stream in enumerate(streams)]
-    for tempering, state in zip(every, states, strict=False):
+    models, model_keys, states = rbm.replicas, keys_of_models(rbm, keys), begun or []
+    streams = [Stream(seed, model_keys[r : r + 1], Purpose.TEMPERING) for r in range(len(models.W))]
+    temperings = [_Tempering(models[r : r + 1], b0, stream, target_error, budget) for r, stream in enumerate(streams)]
+    for tempering, state in zip(temperings, states, strict=False):
         tempering.restore(state)
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        for first in range(0, len(every), threads):
-            group, piece = every[first : first + threads], pace.Pace()
+        for first in range(0, len(temperings), threads):
+            group, piece = temperings[first : first + threads], pace.Pace()
             list(pool.map(lambda tempering: tempering.start(data), group[max(0, len(states) - first) :]))
             while not all(len(tempering.estimate) for tempering in group):
                 started = perf_counter()
                 list(pool.map(methodcaller("advance", piece.steps), group))
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
-                    done = sum(budget if len(each.estimate) else min(each.sets.products, budget) for each in every)
-                    progress(done, budget * len(every))
+                    spent = [budget if len(t.estimate) else min(t.sets.products, budget) for t in temperings]
+                    progress(sum(spent), budget * len(temperings))
                 if pause:
-                    pause(partial(_saved, every[: first + threads]))
-    values = np.array([tempering.estimate for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
+                    pause(partial(_saved, temperings[: first + threads]))
+    values = np.array([tempering.estimate for tempering in temperings]).T.reshape(-1, *rbm.W.shape[:-2])
     fields = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
     fields["log_partition"] += log_of_base(rbm, b0)
     return TemperedEstimate(**fields | {"converged": fields["converged"] > 0})
@@ -162,12 +162,12 @@ def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def _saved(chains: "Sequence[_Tempering]") -> list[State]:
-    return [of_model.saved() for of_model in chains]
+def _saved(temperings: "Sequence[_Tempering]") -> list[State]:
+    return [tempering.saved() for tempering in temperings]
 
 
 class _Tempering:
-    """The chains of one model, and its ``estimate`` once it is made: the fields of `TemperedEstimate`."""
+    """The chains of one model, and its ``estimate``, empty at first: the fields of `TemperedEstimate`."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream, target_error: float, budget: int):
         self.sets, self._target_error, self._budget = TemperedSets(rbm, b0, stream), target_error, budget
@@ -189,7 +189,7 @@ class _Tempering:
         self._records, self._stride = [], 1
 
     def advance(self, rounds: int) -> None:
-        """Make rounds, fewer if the estimate has the error asked for or the budget is spent."""
+        """Make rounds, fewer if the estimate has the target error or the budget is spent."""
         sets = self.sets
         while rounds > 0 and not len(self.estimate):
             rounds -= 1
@@ -204,34 +204,34 @@ class _Tempering:
             spent = sets.products >= self._budget and len(self._records) >= FEWEST
             if spent or sets.rounds == self._next:
                 self._next, estimate = int(GROWTH * sets.rounds), self._estimate()
-                # Chains that end when the error is small are those whose error is underestimated: two have to agree.
-                own, scale, known = estimate[1], np.sqrt(self._stride * len(self._records)), self._before > 0
-                estimate[1], self._before = max(own, self._before / scale), own * scale
-                reached = known and estimate[1] <= self._target_error and sets.round_trips >= SETS
+                # Stopping at a small error selects underestimated errors, so two successive ones must be small.
+                error, scale, has_previous = estimate[1], np.sqrt(self._stride * len(self._records)), self._before > 0
+                estimate[1], self._before = max(error, self._before / scale), error * scale
+                reached = has_previous and estimate[1] <= self._target_error and sets.round_trips >= SETS
                 if spent or reached:
                     self.estimate, self._records = np.append(estimate, reached), []
 
     def _estimate(self) -> np.ndarray:
-        """Return the fields of `TemperedEstimate` but the last, in order, without log Z of the independent units."""
+        """Return the fields of `TemperedEstimate` except the last, in order, without log Z of the independent units."""
         rounds = np.array(self._records[len(self._records) // BURN_IN :], np.float64)
         half, sets = len(rounds) // 2, SETS // 2
         parts = rounds, rounds[..., :sets], rounds[..., sets:], rounds[:half], rounds[half:]
-        (value, error), *others = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
-        noise, data, early, late = (other for other, _ in others)
+        (value, error), *estimates = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
+        noise, data, early, late = (estimate for estimate, _ in estimates)
         gap, drift = data - noise, late - early
         error *= scipy.special.stdtrit(SETS - 2, (1 + LEVEL) / 2) / NORMAL
         error = np.nan_to_num(max(error, abs(gap) / 2, abs(drift) / 2), nan=np.inf)
-        of_sets = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
-        return np.array([value, error, gap, drift, *of_sets])
+        counts = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
+        return np.array([value, error, gap, drift, *counts])
 
     def saved(self) -> State:
-        """Return the state, from which `restore` goes on bit for bit."""
+        """Return the state, from which `restore` continues bit for bit."""
         looks = np.array([self._stride, self._next, self._before])
-        own: State = {"records": np.array(self._records, np.float32), "found": self.estimate, "looks": looks}
-        return self.sets.saved() | own
+        state: State = {"records": np.array(self._records, np.float32), "found": self.estimate, "looks": looks}
+        return self.sets.saved() | state
 
     def restore(self, saved: State) -> None:
-        """Go on from a state of `saved`."""
+        """Continue from a state of `saved`."""
         self.sets.restore(saved)
         self._records, self.estimate = list(saved["records"]), saved["found"]
         *counts, self._before = saved["looks"].tolist()

@@ -7,7 +7,7 @@ With F_t the free energy of the visible units of model t, two estimators of the 
 
       E_t s(d(x) - r) = E_(t+1) s(r - d(x)),    d(x) = F_t(x) - F_(t+1)(x),    s(a) = 1 / (1 + exp(-a)).
 
-- Annealed importance sampling along the trajectory, in place of along inverse temperatures: the log weight of a
+- Annealed importance sampling along the trajectory instead of inverse temperatures: the log weight of a
   particle grows by d(x), and a Gibbs step of model t + 1 follows. Particles begin as exact samples of the first model.
 
 Source: Bennett 1976; Shirts, Bair, Hooker, Pande 2003; Béreux, Decelle, Furtlehner, Rosset, Seoane 2024
@@ -43,7 +43,7 @@ def bennett_ratio(lower: np.ndarray, upper: np.ndarray) -> float:
     from scipy.optimize import brentq
 
     least, most = min(lower.min(), upper.min()), max(lower.max(), upper.max())
-    # As arguments: brentq leaves a reference cycle that holds the function, and the arrays of a closure with it.
+    # The arrays are arguments: brentq leaves a reference cycle that would hold those of a closure.
     return brentq(_excess, least, most, args=(lower, upper), xtol=1e-12) if least < most else float(least)
 
 
@@ -73,7 +73,7 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
         up, down = _logistic(lower - ratio), _logistic(ratio - upper)
         slope = (up * (1 - up)).mean() + (down * (1 - down)).mean()
         ratios.append(ratio)
-        # If no sample lies between the two models, the equation says nothing about their ratio.
+        # If no sample lies between the two models, the equation does not determine their ratio.
         with np.errstate(divide="ignore", invalid="ignore"):
             errors.append((up - down).mean(axis=0) / slope)
     summed = np.cumsum(errors, axis=0)

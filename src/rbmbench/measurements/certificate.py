@@ -20,7 +20,7 @@ For each model of a run:
 
       KL(p_rows(v) || p_model(v)) >= KL(Bernoulli(E_rows x) || Bernoulli(E_model x)),   x = v_i or h_j,  h_j ~ p(h_j|v),
 
-  so a mode that no row is in shows in the unit that is on there. It is bounded from below, with the rate of the chains
+  so a mode without rows shows in a unit that is on there. It is bounded from below, with the rate of the chains
   moved towards that of the rows by 3 standard errors.
 - **Nearest neighbours** of rows and long chains: adversarial accuracy, of training and of test rows.
 - **Modes**: the mass of regions of states that rows are in and long chains are not, and the reverse
@@ -69,13 +69,13 @@ from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 from rbmbench.training.checkpoint import Checkpointer, identity
 
 COLUMNS = ("trial", "quantity", "step", "value")
-LEAST_RATE = 1e-6  # of a unit that no sample has on, or all have
+LEAST_RATE = 1e-6  # of a unit that is off, or on, in all samples
 KEPT_OF_CHAIN = 16  # samples of each set of tempered chains, at equal distances in the second half of its sweeps
-OFTEN = 4  # times as many samples are compared with rows to find modes
+OFTEN = 4  # times KEPT_OF_CHAIN samples are compared with rows to find modes
 CAUTION = 3.0  # standard errors for the extreme of all units
 BLOCK = 5000  # rows whose energies are computed at a time
 
-Quantities = dict[tuple[str, int], float]  # values by their name and the number of Gibbs steps, 0 where there are none
+Quantities = dict[tuple[str, int], float]  # values by name and number of Gibbs steps, 0 if there are none
 
 
 def certificate(
@@ -120,7 +120,7 @@ def certificate(
     DataError
         If data or test rows are not rows of 0 and 1, as wide as the models.
     SettingsError
-        If there are fewer models than are to be examined.
+        If there are fewer models than requested.
     """
     data = binary_rows(data, "training data", rbm.visible_units)
     test = None if test is None or not len(test) else binary_rows(test, "test data", rbm.visible_units)
@@ -176,10 +176,10 @@ class _Rows:
         rows = random_rows(self._data, (settings.chains - noisy) * settings.ladder, rbm.W, stream)
         visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
         sampler, parts = ParallelTemperingSampler(settings.ladder), []
-        each = settings.sweeps // (2 * KEPT_OF_CHAIN)
-        kept = np.arange(1, OFTEN + 1) * each // OFTEN - 1
+        length = settings.sweeps // (2 * KEPT_OF_CHAIN)
+        kept = np.arange(1, OFTEN + 1) * length // OFTEN - 1
         for _ in range(2 * KEPT_OF_CHAIN):
-            visited = np.empty((1, settings.chains, each, m), rbm.W.dtype, like=rbm.W)
+            visited = np.empty((1, settings.chains, length, m), rbm.W.dtype, like=rbm.W)
             sampler.sweep(rbm, visible, stream, visited)
             parts.append(visited[0][:, kept].astype(np.uint8))
         return np.concatenate(parts[KEPT_OF_CHAIN:], axis=1)
@@ -227,21 +227,21 @@ class _Rows:
         }
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
             values = side.log_partition, side.standard_error, side.effective_sample_size / count
-            parts = ("log_partition", "error", "share")
-            quantities |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
+            names = ("log_partition", "error", "share")
+            quantities |= {(f"{name}_{quantity}", 0): value[0] for quantity, value in zip(names, values, strict=True)}
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
         return min(value - width for value, width in ends), max(value + width for value, width in ends), quantities
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
-        of_rows, spread_of_rows = _energies(rbm, self._data)
-        of_chains, spread = _energies(rbm, samples)
-        gap = of_chains.mean() - of_rows.mean()
-        error = of_chains.mean(axis=1).std(ddof=1) / np.sqrt(len(of_chains))
-        curvature = of_chains.var() + spread.mean() - spread_of_rows.mean()
-        # Where the likelihood is not concave in the temperature, its model's part alone limits the gain.
-        scale = 2 * (curvature if curvature > 0 else of_chains.var() + spread.mean())
+        row_energies, row_variances = _energies(rbm, self._data)
+        chain_energies, chain_variances = _energies(rbm, samples)
+        gap = chain_energies.mean() - row_energies.mean()
+        error = chain_energies.mean(axis=1).std(ddof=1) / np.sqrt(len(chain_energies))
+        curvature = chain_energies.var() + chain_variances.mean() - row_variances.mean()
+        # If the likelihood is not concave in the temperature, only the variance of the model limits the gain.
+        scale = 2 * (curvature if curvature > 0 else chain_energies.var() + chain_variances.mean())
         least = max(0.0, abs(gap) - NORMAL * error)
-        # Without a gap nothing is gained, also where all states have the same energy and the scale is 0.
+        # Without a gap there is no gain, also if all states have the same energy and the scale is 0.
         with np.errstate(divide="ignore"):
             gain, low = (difference**2 / scale if difference else 0.0 for difference in (gap, least))
         return {("temperature_gain", 0): gain, ("temperature_gain_low", 0): low}
@@ -249,13 +249,13 @@ class _Rows:
     def _rates(self, rbm: RBM, samples: np.ndarray) -> Quantities:
         """Return the largest of the least divergences that the rates of single units imply."""
         statistics = data_statistics(rbm, self._packed)
-        of_rows = np.concatenate([statistics.b[0], statistics.c[0]])
+        row_rates = np.concatenate([statistics.b[0], statistics.c[0]])
         means = rbm.astype(np.float64)[0].hidden_mean(samples)
         by_chain = np.concatenate([samples, means], axis=-1).mean(axis=1)
         errors = CAUTION * by_chain.std(axis=0, ddof=1) / np.sqrt(len(by_chain))
-        of_model = by_chain.mean(axis=0)
-        nearest = np.clip(of_rows, of_model - errors, of_model + errors)
-        pairs = (of_rows, nearest), (1 - of_rows, 1 - nearest)
+        model_rates = by_chain.mean(axis=0)
+        nearest = np.clip(row_rates, model_rates - errors, model_rates + errors)
+        pairs = (row_rates, nearest), (1 - row_rates, 1 - nearest)
         divergence = sum(scipy.special.rel_entr(p, np.maximum(q, LEAST_RATE)) for p, q in pairs)
         return {("rate_divergence_low", 0): divergence.max()}
 
@@ -272,7 +272,7 @@ class _Rows:
 
 
 def r_hat(values: np.ndarray) -> float:
-    """Return the split R hat of values (chains, samples of a chain): towards 1 as chains forget where they began."""
+    """Return the split R hat of values (chains, samples of a chain): towards 1 as chains forget their starts."""
     half = values.shape[1] // 2
     parts = np.concatenate([values[:, :half], values[:, half : 2 * half]])
     within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)

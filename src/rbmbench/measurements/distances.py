@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far samples of a model are from the rows of a data set: by their first two moments, and by nearest neighbours.
+"""Distances of samples of a model from the rows of a data set, by their first two moments and by nearest neighbours.
 
 The distance of moments is the squared maximum mean discrepancy under the kernel (1 + x'y)^2 of centred states x, y,
 
@@ -10,7 +10,7 @@ rows, 1 those of independent units, and more than 1 something worse. Pairs of sa
 makes the estimate unbiased; it may be negative.
 
 The adversarial accuracy is the share of states whose nearest neighbour is of the same kind, row or sample: 0.5 if the
-two cannot be told apart, towards 1 if they can, towards 0 if samples are copies of rows. Ties count half.
+two cannot be distinguished, towards 1 if they can, towards 0 if samples are copies of rows. Ties count half.
 
 Source: Gretton et al. 2012, equation 3 (discrepancy); Yale et al. 2020, section 2.3 (adversarial accuracy).
 Shapes: samples, 0 and 1, (chains, samples of a chain, m); rows (rows, m).
@@ -35,10 +35,10 @@ class RowMoments:
 
         There must be at least 2 chains.
         """
-        chains, each, m = samples.shape
+        chains, length, m = samples.shape
         x = samples.reshape(-1, m) - self._mean
-        kernel = ((1 + x @ x.T) ** 2).reshape(chains, each, chains, each).mean(axis=(1, 3))
-        to_rows = (1 + np.einsum("ij,ij->i", x @ self._covariance, x)).reshape(chains, each).mean(axis=1)
+        kernel = ((1 + x @ x.T) ** 2).reshape(chains, length, chains, length).mean(axis=(1, 3))
+        to_rows = (1 + np.einsum("ij,ij->i", x @ self._covariance, x)).reshape(chains, length).mean(axis=1)
         to_others = (kernel.sum(axis=1) - np.diag(kernel)) / (chains - 1)
         value = to_others.mean() - 2 * to_rows.mean() + 1 + self._squares
         error = 2 * (to_others - to_rows).std(ddof=1) / np.sqrt(chains)
@@ -58,7 +58,7 @@ def adversarial_accuracy(rows: np.ndarray, samples: np.ndarray) -> float:
         within.append(differing(states, states))
         np.fill_diagonal(within[-1], np.inf)
     sides = zip((across.min(axis=1), across.min(axis=0)), (states.min(axis=1) for states in within), strict=True)
-    return float(np.mean([((other > own) + 0.5 * (other == own)).mean() for other, own in sides]))
+    return float(np.mean([((other > same) + 0.5 * (other == same)).mean() for other, same in sides]))
 
 
 def differing(states: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ def ground_truth(
     The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), 0 and 1, are training rows, where
     tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Checkpoints are written
     between replicas or portions of sweeps. ``chosen`` are the replicas that are computed, by default all; they have the
-    random numbers that they have among all. Raises a `DataError` for other data, a `SettingsError` if the method is
+    same random numbers as among all. Raises a `DataError` for other data, a `SettingsError` if the method is
     "exact" and neither layer can be enumerated.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
@@ -131,8 +131,8 @@ def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: 
 
 def _portions(count: int) -> list[int]:
     """Divide a number of sweeps into portions whose samples fit in the cache."""
-    whole, rest = divmod(count, SWEEPS_AT_ONCE)
-    return [SWEEPS_AT_ONCE] * whole + [rest] * (rest > 0)
+    whole, remainder = divmod(count, SWEEPS_AT_ONCE)
+    return [SWEEPS_AT_ONCE] * whole + [remainder] * (remainder > 0)
 
 
 def _equal_parts(count: int) -> list[int]:
@@ -141,7 +141,7 @@ def _equal_parts(count: int) -> list[int]:
 
 
 def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
-    """Divide a number of estimates into blocks of whole epochs; the rest is added to the last block.
+    """Divide a number of estimates into blocks of whole epochs; the remainder is added to the last block.
 
     An epoch uses each row once, so estimates are dependent within an epoch, but not between epochs.
     """
@@ -194,8 +194,8 @@ class _Moments:
         variance = (squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
         distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
         # Sum along rows: along the first axis, NumPy's order of additions would depend on the number of trials.
-        of_mean = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
-        return self.reference + mean, self.reference + blocks, variance, of_mean
+        mean_variance = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
+        return self.reference + mean, self.reference + blocks, variance, mean_variance
 
 
 def measure(
@@ -241,16 +241,16 @@ def measure(
         gradients, negatives = _estimate_moments(rbm, trials, data, settings, reference, progress, checkpointer, saved)
     seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
     if len(trials) < replicas:
-        # NumPy adds the entries of a row in an order that depends on the others: each trial has its place among all.
+        # The order of NumPy's additions depends on the number of trials, so each trial keeps its place among all.
         places = np.clip(np.arange(replicas) - trials[0], 0, len(trials) - 1)
         gradients.place(places)
         negatives.place(places)
-    mean, blocks, variance, of_mean = gradients.summary()
-    of_negative = negatives.summary()[2]
+    mean, blocks, variance, mean_variance = gradients.summary()
+    negative_variance = negatives.summary()[2]
     rows = []
     for name, truth in ground_truths.items():
-        quantities = {"variance": variance, "variance_negative_phase": of_negative}
-        quantities |= _bias(mean, blocks, of_mean, truth) | {"seconds_per_estimate": np.full(len(mean), seconds)}
+        quantities = {"variance": variance, "variance_negative_phase": negative_variance}
+        quantities |= _bias(mean, blocks, mean_variance, truth) | {"seconds_per_estimate": np.full(len(mean), seconds)}
         for quantity, values in quantities.items():
             rows += [(trial, name, quantity, float(values[trial])) for trial in trials.tolist()]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
@@ -315,7 +315,7 @@ def _jackknife_variance(blocks: np.ndarray) -> np.ndarray:
     count, _, parameters = blocks.shape
     if count < 3:
         return np.full(blocks.shape[1], np.inf)
-    products = np.stack([of_trial @ of_trial.T for of_trial in np.ascontiguousarray(blocks.swapaxes(0, 1))])
+    products = np.stack([trial_blocks @ trial_blocks.T for trial_blocks in np.ascontiguousarray(blocks.swapaxes(0, 1))])
     products[:, np.arange(count), np.arange(count)] = 0
     total = products.sum(axis=(1, 2))
     left_out = (total[:, None] - 2 * products.sum(axis=2)) / ((count - 1) * (count - 2)) / parameters

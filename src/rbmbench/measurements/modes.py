@@ -31,8 +31,8 @@ SHARES = 0.05, 0.01  # least share of mass missing or spurious: not certified, d
 CELLS, WIDTH = 32, 8
 TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999  # quantiles of the free energy
 OF_REGION = LEVEL / 2 / (CELLS + len(TAILS))
-APART = 5  # one of so many training rows and chains is for centres alone
-LEAST_ROWS, MOST_ROWS = 200, 5000  # held-out rows to judge by; rows that are counted
+APART = 5  # every fifth training row and chain is used for centres only
+LEAST_ROWS, MOST_ROWS = 200, 5000  # least held-out rows, most rows that are counted
 
 
 def mass_of_modes(
@@ -47,7 +47,7 @@ def mass_of_modes(
     samples : ndarray, shape (chains, samples of a chain, m)
         Samples of independent chains.
     data, test : ndarray, shape (rows, m)
-        The training rows, and rows that were not trained on, if there are: ignored if fewer than `LEAST_ROWS`. A region
+        The training rows, and optional rows that were not trained on: ignored if fewer than `LEAST_ROWS`. A region
         counts if it does beside both, so that overfitting is no fault.
     uniforms : ndarray, shape (`CELLS`,)
         Random numbers in (0, 1), for centres.
@@ -66,7 +66,7 @@ def mass_of_modes(
     states = [data[spread(counted, MOST_ROWS)]]
     if held_out := test is not None and len(test) >= LEAST_ROWS:
         states.append(spread(test, MOST_ROWS))
-    # Equal states have equal energies to so many digits, wherever they are computed.
+    # Equal states have equal energies to these digits in all batches.
     model = rbm.astype(np.float64)[0]
     energies = [np.round(model.free_energy(states_of_set), 6) for states_of_set in (samples, *states)]
     tails = np.quantile(energies[0], TAILS)
@@ -75,40 +75,40 @@ def mass_of_modes(
         for states_of_set, energy in zip((samples, *states), energies, strict=True)
     )
     size = samples[..., 0].size / _dispersion(in_samples)
-    of_samples = in_samples.mean(axis=(0, 1)) * size, size
-    pairs = [((inside.sum(axis=0), len(inside)), of_samples) for inside in in_rows]
+    sample_counts = in_samples.mean(axis=(0, 1)) * size, size
+    pairs = [((inside.sum(axis=0), len(inside)), sample_counts) for inside in in_rows]
     masses = {"compared_rows": float(len(in_rows[-1])), "held_out": float(held_out)}
     for name, way, inside in (("missing", 1, in_rows[-1]), ("spurious", -1, in_samples)):
         counts = np.all([_exceeds(*pair[::way]) for pair in pairs], axis=0)
         counts &= (way > 0) | (np.arange(len(counts)) < len(centres))
         mass = inside[..., counts].any(axis=-1)
         number = mass.size / (_dispersion(mass[..., None])[0] if way < 0 else 1)
-        count, rest = number * mass.mean(), number * (1 - mass.mean())
-        low = scipy.special.betaincinv(count, rest + 1, LEVEL / 2) if count else 0.0
-        high = scipy.special.betaincinv(count + 1, rest, 1 - LEVEL / 2) if rest else 1.0
+        count, complement = number * mass.mean(), number * (1 - mass.mean())
+        low = scipy.special.betaincinv(count, complement + 1, LEVEL / 2) if count else 0.0
+        high = scipy.special.betaincinv(count + 1, complement, 1 - LEVEL / 2) if complement else 1.0
         least = max(detectable(*(float(np.median(total)) for _, total in pair[::way])) for pair in pairs)
         masses |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least)}
         masses[f"{name}_detectable"] = least
     return masses
 
 
-def detectable(own: float, other: float) -> float:
-    """Return the least share of ``own`` states that is found with probability `POWER`, with none of ``other`` there."""
-    counts = np.arange(1, int(own) + 1)
-    judged = _tail(counts, own - counts, SHARES[1]) < LEVEL / 2  # the interval is above it
-    least = counts[_exceeds((counts, own), (0, other)) & judged][:1]
-    return float(scipy.special.betaincinv(least[0], own - least[0] + 1, POWER)) if len(least) else 1.0
+def detectable(size: float, other_size: float) -> float:
+    """Return the least share of ``size`` states that is found with probability `POWER` if no other state is there."""
+    counts = np.arange(1, int(size) + 1)
+    judged = _tail(counts, size - counts, SHARES[1]) < LEVEL / 2  # the interval is above it
+    least = counts[_exceeds((counts, size), (0, other_size)) & judged][:1]
+    return float(scipy.special.betaincinv(least[0], size - least[0] + 1, POWER)) if len(least) else 1.0
 
 
-def _exceeds(own: tuple, other: tuple) -> np.ndarray:
+def _exceeds(side: tuple, other: tuple) -> np.ndarray:
     """Return whether shares, from counts and numbers of states, exceed `RATIO` times other ones."""
-    chance = RATIO * own[1] / (RATIO * own[1] + other[1])
-    return _tail(own[0], other[0], chance) < OF_REGION
+    chance = RATIO * side[1] / (RATIO * side[1] + other[1])
+    return _tail(side[0], other[0], chance) < OF_REGION
 
 
-def _tail(count, rest, chance) -> np.ndarray:
-    """Return P(X >= count), X ~ Binomial(count + rest, chance), for numbers that need not be whole."""
-    return np.where(count > 0, scipy.special.betainc(np.maximum(count, 1e-9), rest + 1, chance), 1.0)
+def _tail(count, complement, chance) -> np.ndarray:
+    """Return P(X >= count), X ~ Binomial(count + complement, chance), for numbers that need not be whole."""
+    return np.where(count > 0, scipy.special.betainc(np.maximum(count, 1e-9), complement + 1, chance), 1.0)
 
 
 def spread_centres(states: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def _cells(states: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _dispersion(inside: np.ndarray) -> np.ndarray:
-    """Return variances between chains relative to independent samples, at least 1, of (chains, each, regions)."""
+    """Return variances between chains relative to independent samples, at least 1, of (chains, samples, regions)."""
     if len(inside) < 2:
         return np.full(inside.shape[-1], float(inside.shape[1]))
     share = inside.mean(axis=(0, 1))

@@ -42,7 +42,7 @@ class Sampled(NamedTuple):
     ----------
     likelihoods : DataFrame
         One row per sampler, setting, trial and number of samples: the mean log-likelihoods ``validation`` and ``test``
-        (nats per row) at the ``flip`` 1 - beta that is best on the validation rows. Trial -1 and setting 0 stand for
+        (nats per row) at the ``flip`` 1 - beta that is best on the validation rows. Trial -1 and setting 0 are
         the training rows as samples.
     shown : dict
         First samples of the first model by "SAMPLER-SETTING", uint8 (shown, m): 255 E(x|h) if known, else 0 or 255.
@@ -73,9 +73,9 @@ def _blocks(settings: SamplingSettings) -> Iterator[_Block]:
     done = 0
     for point in log_grid(settings.samples, settings.points):
         while done < point:
-            left = settings.shown - done
-            count = min(BLOCK, point - done, left if left > 0 else BLOCK)
-            yield _Block(done, count, left > 0, done + count == point)
+            remaining = settings.shown - done
+            count = min(BLOCK, point - done, remaining if remaining > 0 else BLOCK)
+            yield _Block(done, count, remaining > 0, done + count == point)
             done += count
 
 
@@ -114,8 +114,8 @@ def sampled(
     likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
     for counted in likelihoods.values():
         counted.add(data.train[None])
-    ((_, of_training_rows),) = _likelihoods(likelihoods, [-1])
-    first = of_training_rows.assign(sampler=TRAINING_SET, setting=0).iloc[: int(trials[0] == 0)]
+    ((_, training_set_row),) = _likelihoods(likelihoods, [-1])
+    first = training_set_row.assign(sampler=TRAINING_SET, setting=0).iloc[: int(trials[0] == 0)]
     results = _Results(settings, first, saved)
     streams = None
     if saved and saved["streams"]:
@@ -154,8 +154,8 @@ class _Results:
 
     def add_likelihoods(self, name: str, indices: list[int], streams: "_Streams") -> None:
         """Add the rows of all replicas at the current number of samples."""
-        each = len(streams.trials)
-        self._tables += [row.assign(sampler=name, setting=indices[r // each]) for r, row in streams.likelihoods()]
+        trials = len(streams.trials)
+        self._tables += [row.assign(sampler=name, setting=indices[r // trials]) for r, row in streams.likelihoods()]
 
     def add_shown(self, name: str, indices: list[int], streams: "_Streams") -> None:
         """Add the first samples and the cost of streams that are at their end."""
@@ -170,7 +170,7 @@ class _Results:
         return self._tables[0]
 
     def state(self) -> State:
-        """Return what `__init__` takes."""
+        """Return the state, which `__init__` accepts."""
         columns = {name: column.to_numpy() for name, column in self.table().items()}
         columns["sampler"] = np.array(columns["sampler"], dtype=str)
         return {"table": columns, "shown": self.shown, "seconds": self.seconds}
@@ -193,20 +193,20 @@ def _groups(
     As many are sampled at once as fit with all trials; values are repeated for the chosen ones.
     """
     of_replica = samplers.REGISTRY.get(grid.name).of_replica
-    alike: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for index, options in enumerate(grid.settings):
         shared = {name: value for name, value in options.items() if name not in of_replica}
-        alike.setdefault(repr(sorted(shared.items())), []).append(index)
-    bytes_each = 8 * trials * sum(len(rows) * (rows.shape[1] + 1) for rows in parts.values())
-    most = max(1, COUNT_BYTES // bytes_each)
-    for indices in (p[first : first + most] for p in alike.values() for first in range(0, len(p), most)):
+        groups.setdefault(repr(sorted(shared.items())), []).append(index)
+    setting_bytes = 8 * trials * sum(len(rows) * (rows.shape[1] + 1) for rows in parts.values())
+    most = max(1, COUNT_BYTES // setting_bytes)
+    for indices in (group[first : first + most] for group in groups.values() for first in range(0, len(group), most)):
         together = [grid.settings[index] for index in indices]
-        own = {
+        replica_options = {
             name: [options[name] for options in together for _ in range(chosen)]
             for name in together[0]
             if name in of_replica
         }
-        yield SamplerGrid(name=grid.name, options=together[0] | own), indices
+        yield SamplerGrid(name=grid.name, options=together[0] | replica_options), indices
 
 
 class _Shard(NamedTuple):
@@ -254,7 +254,7 @@ class _Streams:
         arrays = {f"counts {name}": counted.counts for name, counted in self._counted.items()}
         arrays["shown"] = self.shown()
         for s, shard in enumerate(self._shards):
-            # The training rows, which some samplers keep in their state, are known.
+            # Some samplers keep the training rows in their state; they need not be saved.
             arrays |= {f"{s} {name}": array for name, array in shard.state.items() if array is not self._rows}
         samples, draws = self._counted["test"].samples, [shard.stream.number for shard in self._shards]
         return arrays, {"samples": samples, "draws": draws, "timed": self._timed, "cost": self._cost}

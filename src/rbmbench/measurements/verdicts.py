@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a trained model is certified: thresholds on the quantities of its certificate, each with its reason.
+"""Verdicts on trained models: thresholds on the quantities of a certificate, each with its reason.
 
-A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than
-its short ones, or one that is worse than independent units, or another temperature or other rates of its units would
-make it much better, or modes of the rows are missing, or others are there. It is **doubtful** where a milder threshold
-is passed. Otherwise it is "certified" in files, `Verdict.in_words` for people.
+A model is **not certified** if its log Z is not known, its long chains differ from its short ones, it is worse than
+independent units, another temperature or other rates of its units would improve it much, or it has missing or spurious
+modes. It is **doubtful** if a milder threshold is exceeded. Otherwise it is "certified" in files,
+and described by `Verdict.in_words`.
 """
 
 import math
@@ -40,8 +40,8 @@ class Verdict:
     """Verdict of a certificate: "certified", "doubtful" or "not certified".
 
     ``reasons`` are faults of the model, the most serious first; ``remarks`` are no faults. ``detectable``
-    is the least share of the mass of a mode, missing or spurious, that would have been seen with probability 0.9: 1 if
-    none would, None in certificates of versions that did not test for modes.
+    is the least share of the mass of a mode, missing or spurious, that would have been detected with probability
+    0.9: 1 if there is none, None in certificates of versions that did not test for modes.
     """
 
     word: str
@@ -51,7 +51,7 @@ class Verdict:
 
     @property
     def in_words(self) -> str:
-        """The verdict for people: where nothing is wrong, with the size of fault that would have been seen."""
+        """The verdict for readers; without faults, with the size of a mode that would have been detected."""
         if self.word != CERTIFIED:
             return str(self)
         seen = "modes were not tested"

@@ -46,14 +46,14 @@ def product_table(mean: Array) -> Array:
     ``mean`` (replicas, states of y, units) is p, given the states y of other units; the table is (replicas, 2**units,
     states of y).
     """
-    replicas, others, units = mean.shape
-    table = np.ones((replicas, 1, others), mean.dtype, like=mean)
+    replicas, given_states, units = mean.shape
+    table = np.ones((replicas, 1, given_states), mean.dtype, like=mean)
     for unit in range(units):
         p = mean[:, None, :, unit]
-        both = np.empty((replicas, table.shape[1], 2, others), mean.dtype, like=mean)
+        both = np.empty((replicas, table.shape[1], 2, given_states), mean.dtype, like=mean)
         np.multiply(table, 1 - p, out=both[:, :, 0])
         np.multiply(table, p, out=both[:, :, 1])
-        table = both.reshape(replicas, -1, others)
+        table = both.reshape(replicas, -1, given_states)
     return table
 
 

@@ -43,7 +43,7 @@ class Buffers:
 def states_like(parameter: Array, states: Array) -> Array:
     """Return states (replicas, rows, units) with the array type and dtype of a parameter, rows of a replica in C order.
 
-    There is no copy of states that are so, also of those of one replica that are broadcast to all.
+    States that are so are not copied, including those of one replica that are broadcast to all.
     """
     if type(states) is type(parameter) and states.dtype == parameter.dtype and states[:1].flags.c_contiguous:
         return states
@@ -54,7 +54,7 @@ class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
     ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means; products are
-    fastest if the visible ones are states. ``weights`` (replicas, rows) may have any sign; None stands for equal
+    fastest if the visible ones are states. ``weights`` (replicas, rows) may have any sign; None means equal
     weights 1 / rows.
     """
 
@@ -184,6 +184,6 @@ def _half_steps_at_once(chains, rbm: RBM, hidden: Array, count: int, stream: Str
     memory = tuple(buffers.get(("memory of chains", k), (size,), hidden, np.int16) for k, size in sizes)
     done = chains.run(*rbm.parameters, draw, count, memory, hidden, out)
     for r in np.flatnonzero(~done):
-        again = Stream(draw.seed, draw.trials[r : r + 1], draw.purpose, draw.number)
-        out[r] = _half_steps_in_turn(rbm[r : r + 1], hidden[r : r + 1].copy(), count, again, buffers)[0]
+        restarted = Stream(draw.seed, draw.trials[r : r + 1], draw.purpose, draw.number)
+        out[r] = _half_steps_in_turn(rbm[r : r + 1], hidden[r : r + 1].copy(), count, restarted, buffers)[0]
     return out

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mini-batches as a pure function of (seed, trial, iteration): blocks of a random permutation for each epoch.
 
-Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the number of rows; otherwise the rows left
-over are not used in that epoch.
+Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the number of rows; otherwise the remaining
+rows are not used in that epoch.
 """
 
 import numpy as np
@@ -71,7 +71,7 @@ class MiniBatches:
     def indices(self, first: int, last: int):
         """Yield the row indices of the mini-batches ``first`` to ``last`` - 1, one epoch at a time, and their number.
 
-        The indices, int64 (replicas, mini-batches * batch), are valid until the next step; None stands for the whole
+        The indices, int64 (replicas, mini-batches * batch), are valid until the next step; None means the whole
         data set.
         """
         if self.batch == len(self.data):

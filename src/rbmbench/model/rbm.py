@@ -38,8 +38,8 @@ class Statistics(NamedTuple):
 class RBM:
     """A binary RBM, or several of equal size: E(v, h) = -v'W h - b'v - c'h.
 
-    Parameters are kept in C order, writable, as float32 or float64: without a copy if they are that. All three have the
-    type that NumPy promotes theirs to, float32 in place of float16, and float64 in place of integers, truth values and
+    Parameters are kept in C order, writable, as float32 or float64, without a copy if they are so. All three have the
+    type to which NumPy promotes theirs, float32 in place of float16, and float64 in place of integers, truth values and
     long double.
 
     Parameters
@@ -137,7 +137,7 @@ class RBM:
         return unchecked_rbm(*(p.copy() for p in self.parameters))
 
     def like(self, array: Array) -> "RBM":
-        """Return the RBMs with the array type of ``array``, on its device; no copy if they are there already."""
+        """Return the RBMs with the array type of ``array``, on its device; no copy if they are on it already."""
         return unchecked_rbm(*(np.asarray(p, like=array) for p in self.parameters))
 
     def on_host(self) -> "RBM":
@@ -184,9 +184,9 @@ class RBM:
         if clamp is None:
             samples = tempered_samples(self.replicas, *budget)
             return samples.reshape(*leading, *samples.shape[1:])
-        held = states_or_missing(clamp, "clamp", self.visible_units)
-        samples = clamped_samples(self.replicas, held.reshape(-1, self.visible_units), *budget)
-        return samples.reshape(*leading, *held.shape[:-1], *samples.shape[2:])
+        clamped = states_or_missing(clamp, "clamp", self.visible_units)
+        samples = clamped_samples(self.replicas, clamped.reshape(-1, self.visible_units), *budget)
+        return samples.reshape(*leading, *clamped.shape[:-1], *samples.shape[2:])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write W, b and c to an .npz file, by the names that ``model.npz`` of a run has.
@@ -244,16 +244,16 @@ class RBM:
     def _hidden(self, states: Array) -> Array:
         return self._means(states, "hidden states", self.hidden_units)
 
-    def _means(self, states: Array, what: str, units: int) -> Array:
-        states = means(states, what, units, self.W.dtype)
-        _check_broadcast(f"leading axes of {what} and of the RBM", states.shape[:-2], self.W.shape[:-2])
+    def _means(self, states: Array, label: str, units: int) -> Array:
+        states = means(states, label, units, self.W.dtype)
+        _check_broadcast(f"leading axes of {label} and of the RBM", states.shape[:-2], self.W.shape[:-2])
         return states
 
 
 def unchecked_rbm(W: Array, b: Array, c: Array) -> RBM:
     """Return the RBM of parameters computed from those of another RBM, without the conversions and checks of `RBM`.
 
-    They are of one type and in C order. It takes no pass over them, and they may have become infinite in training.
+    They are of one type and in C order. Their entries are not read, and may have become infinite in training.
     """
     rbm = object.__new__(RBM)
     rbm.__dict__.update(weights=W, visible_bias=b, hidden_bias=c)
@@ -269,7 +269,7 @@ def energies_fit(parameters: Statistics) -> np.ndarray:
 
 
 def _largest_allowed(parameters: Statistics) -> float:
-    """Return the absolute value up to which the sum of all parameters of an RBM is far from the end of their type."""
+    """Return the largest parameter for which the sum of all parameters of an RBM is far from overflow."""
     W = parameters.W
     m, n = W.shape[-2:]
     return float(np.finfo(W.dtype).max) / (16 * (m * n + m + n))
@@ -285,11 +285,11 @@ def _check_shapes(parameters: Statistics) -> None:
         )
 
 
-def _check_broadcast(what: str, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+def _check_broadcast(label: str, first: tuple[int, ...], second: tuple[int, ...]) -> None:
     try:
         np.broadcast_shapes(first, second)
     except ValueError:
-        raise DataError(f"{what}: must be equal or broadcast to each other, got {first} and {second}") from None
+        raise DataError(f"{label}: must be equal or broadcast to each other, got {first} and {second}") from None
 
 
 def _float_type(*types: np.dtype) -> np.dtype:
@@ -317,10 +317,10 @@ def clipped_base_rate(data) -> Array:
 
 def check_parameters_fit(visible: int, hidden: int, trials: int = 1) -> None:
     """Raise a `SettingsError` if W, b and c of all trials would take more than `MOST_PARAMETER_BYTES` in float64."""
-    wanted = 8 * trials * (visible * hidden + visible + hidden)
-    if wanted > MOST_PARAMETER_BYTES:
+    needed = 8 * trials * (visible * hidden + visible + hidden)
+    if needed > MOST_PARAMETER_BYTES:
         raise SettingsError(
-            f"hidden: parameters must take at most {MOST_PARAMETER_BYTES // 2**30} GB, got {wanted / 2**30:.3g} GB "
+            f"hidden: parameters must take at most {MOST_PARAMETER_BYTES // 2**30} GB, got {needed / 2**30:.3g} GB "
             f"for {trials} x {visible} x {hidden} units"
         )
 
@@ -365,9 +365,9 @@ def initial_rbm(
     check_parameters_fit(m, n, len(stream.trials))
     kernels = kernels_for(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": lambda u: scipy.special.ndtri(u)}[kind]
-    of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
+    bias_width = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
     parameters = []
-    for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
+    for shape, factor in (((m, n), width), ((m,), bias_width), ((n,), bias_width)):
         u = kernels.uniforms(stream.next(), int(np.prod(shape)), np.float64)
         parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
     if biases == "base_rate":

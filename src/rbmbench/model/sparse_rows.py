@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of 0 and 1 that are kept as a sparse matrix: mini-batches of them are dense, the whole set never is."""
+"""Rows of 0 and 1 that are kept as a sparse matrix, of which only mini-batches become dense."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -25,14 +25,14 @@ class SparseRows:
 
     ndim, dtype, is_checked = 2, np.dtype(np.uint8), True
 
-    def __init__(self, matrix: "sparray", what: str = "data"):
+    def __init__(self, matrix: "sparray", label: str = "data"):
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         if 0 in matrix.shape:
-            raise DataError(f"{what}: must have at least one row and one column, got shape {matrix.shape}")
+            raise DataError(f"{label}: must have at least one row and one column, got shape {matrix.shape}")
         if (wrong := matrix.data != 1).any():
-            raise DataError(f"{what}: must be 0 or 1, got {matrix.data[wrong][0]}")
+            raise DataError(f"{label}: must be 0 or 1, got {matrix.data[wrong][0]}")
         self._matrix, self.shape = matrix.astype(np.uint8), matrix.shape
 
     def __len__(self) -> int:
@@ -71,13 +71,13 @@ class SparseRows:
 
     @property
     def content(self) -> dict[str, np.ndarray]:
-        """The arrays that the matrix is made of."""
+        """The arrays of the matrix, by name."""
         return {"indices": self._matrix.indices, "indptr": self._matrix.indptr, "shape": np.array(self.shape)}
 
 
-def training_rows(values: object, what: str = "data", units: int | None = None) -> Array | SparseRows:
+def training_rows(values: object, label: str = "data", units: int | None = None) -> Array | SparseRows:
     """Return rows as `binary_rows` does, but `SparseRows` for a sparse matrix of SciPy."""
-    return binary_rows(SparseRows(values, what) if hasattr(values, "tocsr") else values, what, units)
+    return binary_rows(SparseRows(values, label) if hasattr(values, "tocsr") else values, label, units)
 
 
 def on_backend(data: Array | SparseRows, arrays: ModuleType) -> Array | SparseRows:
@@ -91,7 +91,7 @@ def array_like(data: Array | SparseRows) -> Array:
 
 
 def content(data: Array | SparseRows) -> dict[str, np.ndarray]:
-    """Return the arrays that training rows are made of, by name."""
+    """Return the arrays of training rows, by name."""
     return data.content if isinstance(data, SparseRows) else {"train": data}
 
 

@@ -73,14 +73,14 @@ class TemperedSets:
         self._visible = np.concatenate([noise[:, : sets // 2], rows[:, sets // 2 :]], axis=1)
         grid, at = np.linspace(0, 1, steps + 1), np.where(up, np.arange(steps + 1), np.arange(steps + 1)[::-1])
         states, slopes = np.empty((sets, steps + 1, rows.shape[-1]), np.uint8), np.empty(at.shape)
-        every = np.arange(sets)
+        all_sets = np.arange(sets)
         for k in range(steps + 1):
             point = at[:, k]
-            states[every, point] = on_host(self._visible[0])
+            states[all_sets, point] = on_host(self._visible[0])
             below, above = grid[np.maximum(point - 1, 0)], grid[np.minimum(point + 1, steps)]
             activation, tilt = self._activation()
             upper, lower = (self._log_weights(activation, tilt, betas) for betas in (above, below))
-            slopes[every, point] = on_host(upper - lower) / (above - below)
+            slopes[all_sets, point] = on_host(upper - lower) / (above - below)
             self._gibbs(activation, grid[at[:, min(k + 1, steps)]])
         return grid, states, slopes
 
@@ -131,13 +131,13 @@ class TemperedSets:
         self.products += len(activation)
 
     def saved(self) -> dict[str, np.ndarray]:
-        """Return the state, from which `restore` goes on bit for bit."""
+        """Return the state, from which `restore` continues bit for bit."""
         counts = np.array([self.rounds, self.round_trips, self.products, self._stream.number])
         arrays = {"betas": self.betas, "walkers": self.walkers, "was_at_one": self._was_at_one, "counts": counts}
         return arrays | {"visible": on_host(self._visible).astype(np.uint8)}
 
     def restore(self, saved: dict[str, np.ndarray]) -> None:
-        """Go on from a state of `saved`."""
+        """Continue from a state of `saved`."""
         self.betas, self.walkers, self._was_at_one = saved["betas"], saved["walkers"], saved["was_at_one"]
         self._visible = self._like(saved["visible"])
         self.rounds, self.round_trips, self.products, self._stream.number = saved["counts"].tolist()

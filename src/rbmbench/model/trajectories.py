@@ -18,7 +18,7 @@ def independent_model(rbm: RBM, visible_bias: Array) -> RBM:
 
 
 def from_independent(models: RBM) -> RBM:
-    """Return a trajectory, (1 + models, ...), that begins with independent units and goes on with ``models``.
+    """Return a trajectory, (1 + models, ...), that begins with independent units and continues with ``models``.
 
     ``models`` has the models of a trajectory along its first axis. The visible bias of the independent units is that of
     the first of them, so that the two overlap if its W is small.
@@ -30,8 +30,8 @@ def from_independent(models: RBM) -> RBM:
 def between(first: RBM, last: RBM, share: float) -> RBM:
     """Return the RBMs with the parameters (1 - share) first + share last; exactly ``last`` for a share of 1."""
     kind = first.W.dtype.type
-    rest, share = kind(1 - share), kind(share)
-    return unchecked_rbm(*(rest * a + share * b for a, b in zip(first.parameters, last.parameters, strict=True)))
+    complement, share = kind(1 - share), kind(share)
+    return unchecked_rbm(*(complement * a + share * b for a, b in zip(first.parameters, last.parameters, strict=True)))
 
 
 def independent_log_partition(rbm: RBM) -> Array:

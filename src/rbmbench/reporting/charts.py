@@ -82,12 +82,12 @@ def of_run(run: RunData) -> dict[str, object]:
     return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": tuple(stages)}
 
 
-def titles(metrics: Sequence[str]) -> dict[str, str]:
+def titles(metrics: Sequence[str], mean: str = " per sample") -> dict[str, str]:
     """Return the fields of an `Axis` of metrics that share a unit; pictures have the title of the first alone."""
     if not metrics:
         return {}
     first = metric_of(metrics[0])
-    unit = f" ({first.unit}{' per sample' * first.summed})" if first.unit else ""
+    unit = f" ({first.unit}{mean * first.summed})" if first.unit else ""
     title = " and ".join(metric_of(name).title for name in metrics) + unit
     return {"title": title, "label": first.title, "unit": first.unit}
 

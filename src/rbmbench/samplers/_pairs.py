@@ -61,8 +61,8 @@ class Pairs:
         for array in states:
             array[: len(index)] = array[kept]
         replica = rows.replica[index]
-        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.keys.select(kept))
-        return left, *(array[: len(index)] for array in states)
+        remaining = Rows(replica, rows.chain[index], self._bounds(replica), rows.keys.select(kept))
+        return remaining, *(array[: len(index)] for array in states)
 
     def _buffer(self, name: str, rows: int, units: int) -> Array:
         return self.buffers.get(name, (self.room, units), self.model.W)[:rows]
@@ -73,10 +73,10 @@ class Pairs:
         self.kernels.multiply_states(states, rows.bounds, matrix, out)
         return out
 
-    def _neighbour_product(self, rows: Rows, states: Array, product: Array, others: Array, matrix, name: str) -> Array:
-        """Return the product of each row of ``others`` with the matrix of its replica, given that of ``states``."""
+    def _neighbour_product(self, rows: Rows, states: Array, product: Array, other: Array, matrix, name: str) -> Array:
+        """Return the product of each row of ``other`` with the matrix of its replica, given that of ``states``."""
         out = self._buffer(name, len(states), matrix.shape[-1])
-        self.kernels.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
+        self.kernels.multiply_neighbours(states, product, other, rows.bounds, matrix, out)
         return out
 
     def visible_activation(self, rows: Rows, hidden: Array, name: str) -> Array:
@@ -116,7 +116,7 @@ class Pairs:
         return self.sample(rows, mean, self.draws.next(), "activation")
 
     def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
-        """Overwrite activations with coupled visible states; return which pairs met, and rejections (NumPy arrays)."""
+        """Overwrite activations with coupled visible states; return whether pairs met, and rejections (on the host)."""
         return self._couple(rows, activation, other, self.model.b, self.draws.next(), redraw_both)
 
     def couple_hidden(self, rows: Rows, activation: Array, other: Array, draw: Draw) -> tuple:

@@ -59,8 +59,8 @@ class TermSums(Terms):
         self._add_visible(rows, visible - other_visible)
 
     def _add_visible(self, rows, visible) -> None:
-        for r, own in parts_of(rows.bounds):
-            self.arrays.b[r] += visible[own].sum(axis=0)
+        for r, replica_rows in parts_of(rows.bounds):
+            self.arrays.b[r] += visible[replica_rows].sum(axis=0)
 
     def _keep(self, rows, visible, hidden) -> None:
         counts, kept = np.diff(rows.bounds), self.arrays.kept

@@ -41,7 +41,7 @@ class Terms:
     """Receiver of the terms of the estimator; derived classes override the methods, which do nothing here.
 
     The arrays (rows, m), (rows, n) are valid during the call. Each term comes twice: by its means as soon as v is
-    known, and by its hidden states as the chains go on, for those who need f(v, h).
+    known, and by its hidden states as the chains continue, for receivers that need f(v, h).
 
     Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
@@ -188,7 +188,7 @@ class _Tally:
         self._forced = np.zeros((replicas, chains), bool)
 
     def record(self, rows: Rows, t: int, met: np.ndarray, rejections: np.ndarray, last: bool) -> np.ndarray:
-        """Record the outcome of step t; return which rows have met, all of them at the last step."""
+        """Record the outcome of step t; return whether each row has met, true for all at the last step."""
         pair = rows.replica, rows.chain
         self._rejections[pair] += rejections
         if last:

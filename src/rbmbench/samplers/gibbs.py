@@ -65,7 +65,7 @@ class Gibbs(Sampler):
         return visible_activation(rbm, hidden, buffers)
 
     def visible_mean(self, rbm, state, hidden):
-        """Return E(x | h), in a buffer of its own."""
+        """Return E(x | h), in its own buffer."""
         mean = self.visible_activation(rbm, state, hidden, self.shown)
         kernels_for(mean).bernoulli_mean(mean, rbm.b)
         return mean

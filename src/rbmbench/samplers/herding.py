@@ -53,12 +53,12 @@ class Herding(RatesHerding):
         states = np.broadcast_to(rows, (len(rbm.W), *rows.shape)), np.greater(activation, 0, out=activation)
         means = population_statistics(Population(*states), self.buffers, "data")
         for name, mean in zip(DRIFTS, means, strict=True):
-            ones = (slice(None), *[None] * (mean.ndim - 1))
-            np.multiply(state["rate"][ones], mean, out=state[name])
+            broadcast = (slice(None), *[None] * (mean.ndim - 1))
+            np.multiply(state["rate"][broadcast], mean, out=state[name])
         super().after_sample(rbm, state, visible, hidden)
 
     def _next_rows(self, state):
-        """Return the rows of the next mini-batch; rows left over at the end are not used."""
+        """Return the rows of the next mini-batch; remaining rows at the end are not used."""
         data, block = state["data"], int(state["block"][0])
         batch = min(self.batch, len(data))
         state["block"][0] = (block + 1) % (len(data) // batch)

@@ -15,7 +15,7 @@ Shapes: state "hidden" (replicas, chains, n); theta + theta_F as "W" (replicas, 
 (1 - alpha) theta + eps_F R, so that a step is one pass over the parameters:
 theta + theta_F <- alpha (theta + theta_F) + drift - eps_F (x h', x, h).
 
-For a single chain that pass costs more than the two products of a step. So decay and drift are then applied lazily: the
+For a single chain that pass costs more than the two products of a step. Decay and drift are then applied lazily: the
 weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. A product adds the rows
 of the units that are on, for W h those of the transpose. The state has "scale" and "factor" (replicas,), "W_transposed"
 and "drift_W_transposed" (replicas, n, m) in this case.
@@ -61,9 +61,9 @@ class RatesFPCD(Gibbs):
         state |= {"rate": rate.astype(kind), "decay": decay.astype(kind)}
         rates = self.rates(rbm, data)
         for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, rbm.parameters, rates, strict=True):
-            ones = (slice(None), *[None] * (parameter.ndim - 1))
+            broadcast = (slice(None), *[None] * (parameter.ndim - 1))
             state[name] = parameter.copy()
-            state[drift] = ((1 - decay)[ones] * parameter + rate[ones] * mean).astype(kind)
+            state[drift] = ((1 - decay)[broadcast] * parameter + rate[broadcast] * mean).astype(kind)
         if self.lazy and chains == 1 and is_host_array(rbm.W):
             state |= {"scale": np.ones(len(rate)), "factor": np.zeros(len(rate))}
             for name in ("W", "drift_W"):
@@ -74,7 +74,7 @@ class RatesFPCD(Gibbs):
         return data_statistics(rbm, data)
 
     def parameters(self, rbm, state):
-        """Return the parameters of the state, as views; with lazy updates W alone is incomplete, see `whole`."""
+        """Return the parameters of the state, as views; with lazy updates W is incomplete, see `whole`."""
         return unchecked_rbm(*(state[name] for name in PARAMETERS))
 
     def whole(self, state) -> RBM:

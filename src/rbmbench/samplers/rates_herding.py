@@ -42,7 +42,7 @@ class RatesHerding(RatesFPCD):
         return visible, hidden
 
     def visible_mean(self, rbm, state, hidden):
-        """Return the state x determined by h, which is its mean at zero temperature, in a buffer of its own."""
+        """Return the state x determined by h, which is its mean at zero temperature, in its own buffer."""
         mean = super().visible_mean(rbm, state, hidden)
         return np.greater(mean, 0.5, out=mean)
 

@@ -68,7 +68,7 @@ class TrajectoryTempering:
         return differences
 
     def _exchange(self, visible: Array, stream: Stream, differences: np.ndarray) -> None:
-        own = free_energies(self.models, visible, self._buffers)
+        energies = free_energies(self.models, visible, self._buffers)
         draws = stream.next(), stream.next()
         for first, (lower, upper) in enumerate(self._pairs):
             uniforms = kernels_for(visible).uniforms(draws[first], visible.shape[1], np.float64)
@@ -76,15 +76,16 @@ class TrajectoryTempering:
             x, y = visible[low], visible[high]
             upper_x = free_energies(upper, x, self._buffers)
             lower_y = free_energies(lower, y, self._buffers)
-            of_x, of_y = own[low] - upper_x, lower_y - own[high]
-            accepted = exchanges(of_x - of_y, uniforms[low])
+            difference_x, difference_y = energies[low] - upper_x, lower_y - energies[high]
+            accepted = exchanges(difference_x - difference_y, uniforms[low])
             visible[low], visible[high] = exchanged(accepted[..., None], x, y)
-            own[low], own[high] = np.where(accepted, lower_y, own[low]), np.where(accepted, upper_x, own[high])
-            differences[first::2] = on_host(np.stack([of_x, of_y], axis=1))
+            energies[low] = np.where(accepted, lower_y, energies[low])
+            energies[high] = np.where(accepted, upper_x, energies[high])
+            differences[first::2] = on_host(np.stack([difference_x, difference_y], axis=1))
 
 
 def exchanges(log_ratio: Array, uniforms: Array) -> Array:
-    """Return which exchanges the Metropolis rule accepts, for the logarithm of their ratio and uniforms in (0, 1)."""
+    """Return whether the Metropolis rule accepts exchanges, from the logarithms of ratios and uniforms in (0, 1)."""
     return np.log(uniforms) < log_ratio
 
 
@@ -100,7 +101,7 @@ def expected_acceptance(log_weights: np.ndarray) -> float:
 
         E min(1, w(y) / w(x)) = sum_ij min(w_i, w_j) / (N sum_i w_i),    x ~ p_b, y ~ p_a,
 
-    which is 1 less the Gini coefficient of the weights.
+    which is one minus the Gini coefficient of the weights.
     """
     weights = np.sort(np.exp(log_weights - log_weights.max()))
     larger = 2 * np.arange(len(weights), 0, -1) - 1
@@ -152,17 +153,17 @@ def choose_ladder(
     visible = TrajectoryTempering(models[:2]).start(chains, first)
     levels, visible = [0], visible[:1]
     while levels[-1] < len(models.W) - 1:
-        here = models[levels[-1]].replicas
-        own = free_energies(here, visible[-1:], buffers)[0]
+        level = models[levels[-1]].replicas
+        energies = free_energies(level, visible[-1:], buffers)[0]
         for candidate in range(levels[-1] + 1, len(models.W)):
-            log_weight = own - free_energies(models[candidate].replicas, visible[-1:], buffers)[0]
+            log_weight = energies - free_energies(models[candidate].replicas, visible[-1:], buffers)[0]
             if candidate > levels[-1] + 1 and expected_acceptance(log_weight) < target:
                 break
             chosen, log_weights = candidate, log_weight
         uniforms = kernels_for(visible).uniforms(stream.next(), chains, np.float64)[chosen]
         levels.append(chosen)
         visible = np.concatenate([visible, visible[-1:, resampled(log_weights, uniforms)]])
-        own_stream = Stream(seed, levels, Purpose.SAMPLES, stream.number)
-        TrajectoryTempering(models[levels], k).advance(visible, rounds, own_stream)
-        stream.number = own_stream.number
+        ladder_stream = Stream(seed, levels, Purpose.SAMPLES, stream.number)
+        TrajectoryTempering(models[levels], k).advance(visible, rounds, ladder_stream)
+        stream.number = ladder_stream.number
     return levels, visible

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints: one npz file, replaced atomically, from which a computation resumes bit for bit.
 
-A computation that is made of pieces needs no more than `Checkpointer.pieces`: the pieces that are left, with a pause
-before each. Training and annealing, whose pieces follow the clock, call `Checkpointer.pause` themselves.
+A computation in pieces uses `Checkpointer.pieces`: the remaining pieces, with a pause before each. Training and
+annealing, whose pieces follow the clock, call `Checkpointer.pause` themselves.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ def load_checkpoint(path: Path, identity: str) -> State | None:
         file = regular_file(path)
     except FileNotFoundError:
         return None
-    except (OSError, UnreadableError, ResultsError) as error:  # which does not mean that its content is damaged
+    except (OSError, UnreadableError, ResultsError) as error:  # its content may be intact
         reason = f"{path}: the checkpoint cannot be opened ({getattr(error, 'strerror', error)})"
         reason = error if isinstance(error, ResultsError) else reason
         raise CheckpointError(f"{reason}; fix that, or delete it to restart the run") from None
@@ -156,7 +156,7 @@ class Checkpointer:
         Minimal time between two checkpoints, by default 20, or 0 for no limit. Checkpoints that take long to write are
         written less often.
     stopping : callable, optional
-        Returns the number of a signal that asks to stop, or None.
+        Returns the number of a signal to stop, or None.
     """
 
     def __init__(self, path: Path | None = None, seconds: float | None = None, stopping: Stopping | None = None):
@@ -166,7 +166,7 @@ class Checkpointer:
         self._at, self._clocks = monotonic(), (perf_counter(), process_time())
 
     def resume(self, identity: str) -> State | None:
-        """Return the state to resume from, or None; checkpoints to come have this identity. See also `resumed`."""
+        """Return the state to resume from, or None; later checkpoints have this identity. See also `resumed`."""
         self._identity = identity
         state = resumed(self.path, identity) if self.path else None
         if state:
@@ -176,7 +176,7 @@ class Checkpointer:
 
     @property
     def earlier(self) -> float:
-        """Wall-clock seconds of interrupted computations that this one goes on from."""
+        """Wall-clock seconds of interrupted computations that this one continues."""
         return self._before[0]
 
     def spent(self) -> tuple[float, float]:
@@ -196,9 +196,9 @@ class Checkpointer:
             yield pieces[number]
 
     def pause(self, where: str, state: Callable[[], State] | None) -> None:
-        """Save the state if a checkpoint is due or a signal asks to stop; raise a `StoppedError` for a signal.
+        """Save the state if a checkpoint is due or there is a signal to stop; raise a `StoppedError` for a signal.
 
-        ``where`` is named by the error. Without ``state`` there is nothing that is not saved already.
+        ``where`` is named by the error; ``state`` is None if everything is saved already.
         """
         signal = self._stopping() if self._stopping else None
         if state and (self.is_due() or (signal and self.path)):

@@ -38,7 +38,7 @@ PSEUDO_SCORE = "validation_pseudo_log_likelihood"
 
 
 class DistinctRows:
-    """The distinct rows of a data set, with their counts; sparse rows as they are."""
+    """The distinct rows of a data set, with their counts; sparse rows are kept unchanged."""
 
     def __init__(self, data):
         self._packed: dict[type, PackedData] = {}
@@ -141,7 +141,7 @@ class ReconstructionProxy:
     """Reconstruction log-likelihood of the training set, or of some of its rows.
 
     Its random numbers depend only on the seed of the run, the trial and the iteration. Raises a `SettingsError` if the
-    settings ask for more rows than the training set has.
+    settings require more rows than the training set has.
     """
 
     def __init__(self, data, settings: RunSettings):
@@ -243,7 +243,7 @@ class Evaluator:
 def held_out_rows(
     settings: RunSettings, held_out: Mapping[str, Array | SparseRows | None]
 ) -> dict[str, Array | SparseRows]:
-    """Return the rows (rows, m) whose log-likelihood the settings of a run ask for besides that of the training rows.
+    """Return the rows (rows, m) whose log-likelihood the settings of a run require besides that of the training rows.
 
     ``held_out`` has the held-out rows by their part; None for none. Raises a `SettingsError` if a part of the settings
     has no rows.

@@ -31,13 +31,13 @@ def check_switch() -> bool:
     return value == "on"
 
 
-def _own_name(component) -> str | None:
-    """Return the attribute ``fused`` of exactly this class; derived classes may compute something else."""
+def _fused_name(component) -> str | None:
+    """Return the attribute ``fused`` of exactly this class, without that of base classes."""
     return vars(type(component)).get("fused")
 
 
 def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
-    """Return why fused kernels cannot be used, in a few words, or None if they can.
+    """Return the reason why fused kernels cannot be used, in a few words, or None if they can.
 
     The RBM has one leading axis of replicas; mini-batches have ``rows`` rows.
     """
@@ -46,7 +46,7 @@ def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
         return "no launches to save"
     if not check_switch():
         return f"{VARIABLE} is off"
-    if (_own_name(estimator), _own_name(update)) not in KNOWN:
+    if (_fused_name(estimator), _fused_name(update)) not in KNOWN:
         return "no kernel makes whole iterations of these"
     if getattr(estimator, "chains", None) is not None or getattr(estimator, "variance", False):
         return "fused kernels do not support these options of the estimator"
@@ -58,7 +58,7 @@ class FusedIterations:
 
     def __init__(self, rbm: RBM, estimator, batches: MiniBatches):
         self._rbm, self._k, self._batches = rbm, estimator.k, batches
-        self._weighted = _own_name(estimator) == "pop_cd"
+        self._weighted = _fused_name(estimator) == "pop_cd"
         self._kernels = fused_kernels(rbm.W)
 
     def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float, sums: dict) -> np.ndarray:

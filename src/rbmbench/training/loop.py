@@ -45,7 +45,7 @@ class Loop:
         self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
         self.progress = progress
         self.iteration = self.evaluated = 0
-        self.spent = np.zeros(len(rbm.W))  # products of each trial until the last evaluation, those undone included
+        self.spent = np.zeros(len(rbm.W))  # products of each trial until the last evaluation, undone ones included
         self.pace = pace.Pace()
         self.trials = np.concatenate([shard.trials for shard in shards])
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
@@ -63,23 +63,22 @@ class Loop:
             getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
         self.curve, self.seconds, self.iteration = Curve(saved["curve"]), saved["seconds"], saved["iteration"]
         self.spent = saved["products"]
-        evaluated = {each for each in boundaries(self.settings) if each <= self.iteration}
+        evaluated = {boundary for boundary in boundaries(self.settings) if boundary <= self.iteration}
         self.evaluated = max(evaluated.union(saved["curve"]["iteration"].tolist()), default=0)
         self.evaluate.restore(saved["snapshots"])
-        stage = self._stage()
-        first = 0
+        stage, first = self._stage(), 0
         for shard in self.shards:
             cut = slice(first, first + len(shard.trials))
             shard.stream.number = saved["draw"]
             # A stage that begins here starts its estimator and rule, as without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
-            shard.sums = self._part(saved["sums"], cut)
+            shard.sums = self._slice(saved["sums"], cut)
             if not begins:
-                shard.state, shard.memory = self._part(saved["state"], cut), self._part(saved["memory"], cut)
+                shard.state, shard.memory = self._slice(saved["state"], cut), self._slice(saved["memory"], cut)
             first = cut.stop
 
-    def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
+    def _slice(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
@@ -112,7 +111,7 @@ class Loop:
                         return
 
     def _train_within(self, budget: float) -> bool:
-        """Make one iteration, undone for trials that it brings over the budget; return whether to evaluate the run.
+        """Make one iteration, and undo it for trials that exceed the budget; return whether to evaluate the run.
 
         The cost of an iteration may depend on its result. Trials that have ended are computed, and undone, until the
         last one ends.
@@ -120,9 +119,9 @@ class Loop:
         spent, earlier, stage = self._spent(), self.rbm.copy(), self._stage()
         before = np.minimum(spent, budget).mean()
         ends = np.cumsum([len(shard.trials) for shard in self.shards])
-        for shard, left in zip(self.shards, np.split(budget - spent, ends[:-1]), strict=True):
+        for shard, remaining in zip(self.shards, np.split(budget - spent, ends[:-1]), strict=True):
             shard.enter(stage, start=True)
-            shard.estimator.left = left
+            shard.estimator.left = remaining
         self._train_until(self.iteration + 1)
         spent = self._spent()
         over = np.asarray(np.flatnonzero(spent > budget), like=self.rbm.W)
@@ -171,8 +170,8 @@ class Loop:
             return self.spent
         diagnostics = self._diagnostics()
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
-        each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
-        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, means) for means in each]
+        means = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
+        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, mean) for mean in means]
 
     def _report(self) -> None:
         self._reported_at = monotonic()

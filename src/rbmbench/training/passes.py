@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of one model by passes over rows, which may be others each time; without evaluations and checkpoints.
+"""Training of one model by passes over rows, which may differ between passes; without evaluations and checkpoints.
 
 The passes of a new model are the iterations of `rbmbench.train`, bit for bit.
 """
@@ -33,8 +33,8 @@ class Trained:
 class Passes:
     """Passes over rows (rows, m), uint8 or `SparseRows`, of a new model, or of one that was trained before.
 
-    Chains and velocities go on if the estimator, the update rule and the rows of a mini-batch are as before, and start
-    anew otherwise. Rows that do not fill a mini-batch are left out of a pass.
+    Chains and velocities continue if the estimator, the update rule and the rows of a mini-batch are as before, else
+    they start anew. Rows that do not fill a mini-batch are left out of a pass.
     """
 
     def __init__(self, rows, settings: RunSettings, earlier: Trained | None = None):
@@ -47,12 +47,12 @@ class Passes:
         self.settings, self.passes = settings, earlier.passes if earlier else 0
         self._shard = Shard(rbm.like(array_like(data)), data, settings, [settings.first_trial])
         self._shard.stream.number = earlier.draw if earlier else 0
-        goes_on = False
+        continues = False
         if earlier and earlier.settings.batch == settings.batch:
             before = earlier.settings.schedule[0]
-            goes_on = (before.estimator, before.update) == (stage.estimator, stage.update)
-        self._shard.enter(stage, start=not goes_on)
-        if goes_on:
+            continues = (before.estimator, before.update) == (stage.estimator, stage.update)
+        self._shard.enter(stage, start=not continues)
+        if continues:
             self._shard.state, self._shard.memory = (
                 {name: np.array(array, like=array_like(data)) for name, array in arrays.items()}
                 for arrays in (earlier.state, earlier.memory)

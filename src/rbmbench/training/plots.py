@@ -23,7 +23,7 @@ from rbmbench.model.rows import binary_rows
 MOST_NAMES, LONGEST_NAME = 60, 30
 """Visible units that are named beside a matrix, and letters of a name."""
 BETWEEN = "0.8"
-"""Grey between images, which is no value of theirs."""
+"""Grey of the gaps between images."""
 
 
 def plot_curve(curve: pd.DataFrame, metric: str = "log_likelihood", ax: Axes | None = None, **options: object) -> Axes:
@@ -47,9 +47,9 @@ def plot_curve(curve: pd.DataFrame, metric: str = "log_likelihood", ax: Axes | N
     chosen = curve[curve["metric"] == metric]
     if chosen.empty:
         raise SettingsError(unknown_name("metric", metric, set(curve["metric"])))
-    ax, shown = _axes(ax), metric_of(metric)
+    ax, details = _axes(ax), metric_of(metric)
     sns.lineplot(chosen, x="iteration", y="value", ax=ax, **{"errorbar": ("pi", 100)} | options)
-    ax.set(xlabel="iteration", ylabel=f"{shown.title} ({shown.unit} per row)" if shown.summed else shown.label)
+    ax.set(xlabel="iteration", ylabel=f"{details.title} ({details.unit} per row)" if details.summed else details.label)
     return ax
 
 
@@ -125,7 +125,7 @@ def _drawn(
     values: np.ndarray,
     shape: tuple[int, int] | None,
     ax: Axes | None,
-    one: str,
+    xlabel: str,
     names: Sequence[str],
     label: str | None = None,
     **colours: object,
@@ -133,18 +133,18 @@ def _drawn(
     """Draw rows of values (count, m) as images, or else as the columns of a matrix."""
     if shape is not None:
         check_shape(shape, values.shape[1])
-        page, look = tiled(values.reshape(len(values), *shape)), {"interpolation": "none"}
+        page, options = tiled(values.reshape(len(values), *shape)), {"interpolation": "none"}
     else:
-        page, look = values.T, {"aspect": "auto"}
+        page, options = values.T, {"aspect": "auto"}
     ax = _axes(ax)
     colours["cmap"] = mpl.colormaps[colours["cmap"]].with_extremes(bad=BETWEEN)
-    image = ax.imshow(page, **look, **colours)
+    image = ax.imshow(page, **options, **colours)
     if label:
         ax.figure.colorbar(image, ax=ax, label=label)
     if shape is not None:
         ax.set_axis_off()
     else:
-        ax.set(xlabel=one, ylabel="visible unit")
+        ax.set(xlabel=xlabel, ylabel="visible unit")
         if 0 < len(names) <= MOST_NAMES:
             ax.set_yticks(
                 range(len(names)), [textwrap.shorten(name, LONGEST_NAME, placeholder="...") for name in names]

@@ -29,7 +29,7 @@ SHOWN_SAMPLES = 100
 
 @dataclass(frozen=True, repr=False)
 class TrainingResult:
-    """The result of a run, as NumPy arrays: what `rbmbench.train` and `rbmbench.load_run` return.
+    """The result of a run, as NumPy arrays, which `rbmbench.train` and `rbmbench.load_run` return.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class TrainingResult:
     settings : RunSettings
         All settings of the run.
     meta : mapping
-        Provenance: of the data set, if it is known (data), the backend and the times; of a run that is read from its
+        Provenance: of the data set, if there is one (data), the backend and the times; of a run that is read from its
         folder, all of ``meta.json``.
     timings : dict
         Seconds by kind: startup, training and evaluation (wall clock), and training (processor time).
@@ -65,13 +65,13 @@ class TrainingResult:
 
     @property
     def image_shape(self) -> tuple[int, int] | None:
-        """Rows and columns of the images that the visible units are; None unless the data set is one of images."""
+        """Rows and columns of images of the visible units; None unless the data set is one of images."""
         shape = datasets.image_shape(self.meta.get("data") or {})
         return shape if shape and np.prod(shape) == self.rbm.visible_units else None
 
     @property
     def columns(self) -> list[str]:
-        """Names of the visible units, the columns of the user's own file; empty if there are none."""
+        """Names of the visible units, the columns of a file of the user; empty if there are none."""
         return list((self.meta.get("data") or {}).get("columns", ()))
 
     def summary(self) -> dict[str, str]:
@@ -126,8 +126,8 @@ class TrainingResult:
         settings = parse(AnnealingSettings, budget, "annealed")
         first = self.settings.first_trial
         curve = annealed_curve(self.snapshots, data, settings, first_trial=first, threads=threads)
-        others = self.curve[~self.curve["metric"].isin(set(curve["metric"]))]
-        return replace(self, curve=pd.concat([curve, others], ignore_index=True) if len(others) else curve)
+        kept = self.curve[~self.curve["metric"].isin(set(curve["metric"]))]
+        return replace(self, curve=pd.concat([curve, kept], ignore_index=True) if len(kept) else curve)
 
     def plot(self, metric: str = "log_likelihood", ax: "Axes | None" = None, **options) -> "Axes":
         """Draw a metric of the curve, see `rbmbench.plot_curve`."""
@@ -186,8 +186,8 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
     folder : path
         Folder with model.npz, curve.parquet and meta.json.
     evaluation : path, optional
-        Folder of ``rbmbench evaluate``, whose curve takes the place of the run's. The default is ``evaluation`` in the
-        run's folder, if the run has kept snapshots to evaluate and the folder is there.
+        Folder of ``rbmbench evaluate``, whose curve replaces that of the run. The default is ``evaluation`` in the
+        run's folder, if the run has kept snapshots to evaluate and the folder exists.
 
     Raises
     ------

@@ -31,7 +31,7 @@ REPORTED_ROWS = 200  # training rows that ``verbose`` scores
 class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A binary RBM as a scikit-learn transformer, trained by any estimator of `rbmbench.estimators`.
 
-    Parameters are named as those of `sklearn.neural_network.BernoulliRBM` and `MLPClassifier`, where these have them.
+    Parameters have the names of `sklearn.neural_network.BernoulliRBM` and `MLPClassifier`, if these have them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         A visible unit is 1 where a value is larger. By default values must be whole numbers, as 0 and 1 or counts, and
         a unit is 1 where its value is at least 1.
     warm_start : bool
-        Whether `fit` goes on from the model of the fit before, with its chains, in place of a new one.
+        Whether `fit` continues from the model of the previous fit, with its chains, instead of a new one.
     early_stopping : bool
         Whether `fit` holds out rows, ends when their score has not risen for ``n_iter_no_change`` passes, and keeps the
         model of the best pass. The score is the mean log p(v) if log Z can be enumerated, and otherwise the mean
@@ -79,7 +79,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_features_in_ : int
         Number of visible units.
     n_iter_ : int
-        Passes that the model has been trained for, those of earlier fits included if they were gone on from.
+        Passes of the training of the model, those of earlier fits that were continued included.
     validation_scores_ : list of float
         With early stopping, the scores of the passes of the last fit.
 
@@ -146,7 +146,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def partial_fit(self, X, y=None):
         """Make one pass over rows X (rows, m) from the current model, or a new one, and return self; y is ignored.
 
-        Chains go on from call to call while ``batch_size`` rows or more are passed.
+        Chains continue from call to call while ``batch_size`` rows or more are passed.
         """
         first = getattr(self, "_trained", None) is None
         rows = self._states(X, reset=first)
@@ -157,7 +157,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def transform(self, X):
         """Return p(h = 1 | v) for rows X (rows, m): float64 (rows, n)."""
-        return self._of_rows(self._model().hidden_mean, X)
+        return self._applied(self._model().hidden_mean, X)
 
     def inverse_transform(self, H):
         """Return p(v = 1 | h) for hidden states or means H (rows, n), as of `transform`: float64 (rows, m)."""
@@ -166,7 +166,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def gibbs(self, X):
         """Return rows after one Gibbs step from rows X (rows, m): uint8 (rows, m) of 0 and 1.
 
-        Random numbers go on from call to call; `fit` starts them anew.
+        Random numbers continue from call to call; `fit` starts them anew.
         """
         model, rows = self._model(), np.asarray(self._states(X))
         hidden = _tossed(model.hidden_mean(rows), self.random_state_)
@@ -177,7 +177,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         All have the error of ``log_partition_``, which is `log_partition_error_`.
         """
-        return normalised(-self._of_rows(self._model().free_energy, X), self.log_partition_)
+        return normalised(-self._applied(self._model().free_energy, X), self.log_partition_)
 
     def score(self, X, y=None):
         """Return the mean of log p(v) over rows X, in nats; y is ignored."""
@@ -188,7 +188,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         It is the sum over the units of log p(v_i | all other units), exact, at the cost of m free energies a row.
         """
-        return self._of_rows(partial(pseudo_log_likelihood, self._model()), X)
+        return self._applied(partial(pseudo_log_likelihood, self._model()), X)
 
     @cached_property
     def log_partition_(self):
@@ -231,7 +231,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Make passes over rows, until the score of held-out rows stops rising; keep the last or best model."""
         training = Passes(rows, self._settings(rows, passes), self._trained)
         scored = rows[:: -(-len(rows) // REPORTED_ROWS)] if held_out is None else held_out
-        best, best_score, since, started = None, -np.inf, 0, perf_counter()
+        best, best_score, stale, started = None, -np.inf, 0, perf_counter()
         patience = positive_integer("n_iter_no_change", self.n_iter_no_change)
         for number in range(1, passes + 1):
             rbm, score = training.next(), None
@@ -241,16 +241,16 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 score = float(mean)
             if self.verbose:
                 seconds, kind = perf_counter() - started, "log-likelihood" if exact else "pseudo-likelihood"
-                of_rows = "training" if held_out is None else "held-out"
-                print(f"[RBMTransformer] pass {number}, {kind} of {of_rows} rows = {score:.4f}, time = {seconds:.2f}s")
+                row_kind = "training" if held_out is None else "held-out"
+                print(f"[RBMTransformer] pass {number}, {kind} of {row_kind} rows = {score:.4f}, time = {seconds:.2f}s")
             if held_out is None:
                 best = rbm
                 continue
             self.validation_scores_.append(score)
-            since = 0 if score > best_score + self.tol else since + 1
+            stale = 0 if score > best_score + self.tol else stale + 1
             if score > best_score:
                 best, best_score = rbm, score
-            if since == patience:
+            if stale == patience:
                 break
         self.rbm_, self._trained, self.n_iter_ = best, training.trained(best), training.passes
         self._base_bias = base_rate_bias(rows)
@@ -285,7 +285,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         return self.rbm_.astype(np.float64)
 
-    def _of_rows(self, function, X) -> np.ndarray:
+    def _applied(self, function, X) -> np.ndarray:
         """Return a function of dense rows for rows X, which are made dense in blocks if they are sparse."""
         rows = self._states(X)
         blocks = rows.blocks() if isinstance(rows, SparseRows) else [rows]
@@ -303,7 +303,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return SparseRows(sparse.csr_array((is_on, rows.indices, rows.indptr), shape=rows.shape))
 
     def _on(self, values: np.ndarray, place: Callable[[int], tuple[int, int]]) -> np.ndarray:
-        """Return whether units of these values are on, uint8; ``place`` returns row and column of one by its number."""
+        """Return whether units of these values are on, uint8; ``place`` returns row and column of the i-th value."""
         if self.threshold is not None:
             return (values > self.threshold).astype(np.uint8)
         between = values != np.floor(values)

@@ -91,15 +91,15 @@ class Shard:
         if not fit.all():
             raise self._not_finite(fit.argmin(), iteration, "too large for finite energies")
 
-    def _not_finite(self, replica, iteration, what="not finite") -> TrainingError:
+    def _not_finite(self, replica, iteration, problem="not finite") -> TrainingError:
         return TrainingError(
-            f"trial {self.trials[replica]}: parameters are {what} at iteration {iteration}; "
+            f"trial {self.trials[replica]}: parameters are {problem} at iteration {iteration}; "
             f"the learning rate must be smaller, got {self._stage.rate}"
         )
 
 
 def trials_of_shard(rows: int, m: int, n: int, itemsize: int) -> int:
-    """Return the number of trials whose states of so many rows fit in `SHARD_BYTES`, at least 1."""
+    """Return the number of trials whose states of this many rows fit in `SHARD_BYTES`, at least 1."""
     return max(1, SHARD_BYTES // (3 * rows * (m + n) * itemsize))
 
 

@@ -72,7 +72,7 @@ def annealed_curve(
         numpy or cupy.
     progress : callable, optional
         Called as progress(snapshots done, all snapshots, mean log-likelihood in nats per row) every few seconds. The
-        last known likelihood is passed, or none if it is not known yet.
+        latest likelihood is passed, or none before the first.
     checkpointer : Checkpointer, optional
         Saves the particles or chains when a checkpoint is due, and the curve after each snapshot.
 
@@ -99,10 +99,10 @@ def annealed_curve(
     checkpointer = checkpointer or Checkpointer()
     contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
-    here = len(snapshots["snapshot_iterations"])
-    compared = min(settings.compared, all_snapshots := all_snapshots or here)
-    again = (all_snapshots * number // compared - 1 - first_snapshot for number in range(1, compared + 1))
-    order = [*range(here), *(place for place in again if 0 <= place < here)]
+    snapshot_count = len(snapshots["snapshot_iterations"])
+    compared = min(settings.compared, all_snapshots := all_snapshots or snapshot_count)
+    repeated = (all_snapshots * number // compared - 1 - first_snapshot for number in range(1, compared + 1))
+    order = [*range(snapshot_count), *(place for place in repeated if 0 <= place < snapshot_count)]
     evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(visible)
@@ -115,19 +115,19 @@ def annealed_curve(
         budget = {"data": data} | settings.bracket.model_dump()
         estimate = partial(bracketed_log_partition, **annealing.keywords, **budget)
     while evaluation.done < len(order):
-        if is_compared := evaluation.done >= here:
+        if is_compared := evaluation.done >= snapshot_count:
             estimate = annealing
-        left = len(order) if is_compared else here
-        models, begun = evaluation.next(min(-(-threads // trials), left - evaluation.done))
+        end = len(order) if is_compared else snapshot_count
+        models, begun = evaluation.next(min(-(-threads // trials), end - evaluation.done))
         count = models.W.shape[0]
-        # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
-        of_snapshots = first_snapshot + np.array(order[evaluation.done : evaluation.done + count])[:, None]
-        of_trials = np.arange(first_trial, first_trial + trials)
+        # A model's random numbers depend on its snapshot and trial, not on other trials.
+        snapshot_numbers = first_snapshot + np.array(order[evaluation.done : evaluation.done + count])[:, None]
+        trial_numbers = np.arange(first_trial, first_trial + trials)
         log_z = estimate(
             models.like(arrays.empty(0)),
             seed=settings.seed,
             base=base,
-            keys=((of_snapshots + (of_trials << 16)) % 2**32).ravel(),
+            keys=((snapshot_numbers + (trial_numbers << 16)) % 2**32).ravel(),
             threads=threads,
             begun=begun,
             progress=partial(evaluation.report, count),
@@ -135,14 +135,14 @@ def annealed_curve(
         )
         metrics = rows.log_likelihoods(models, log_z.log_partition)
         metrics |= {METRIC_OF[name]: values for name, values in vars(log_z).items()}
-        evaluation.add({COMPARED * is_compared + name: values for name, values in metrics.items()}, of_trials)
+        evaluation.add({COMPARED * is_compared + name: values for name, values in metrics.items()}, trial_numbers)
     return evaluation.curve.frame()
 
 
 class _AnnealedEvaluation:
     """An evaluation in progress: the finished snapshots, and the particles or chains of those in progress.
 
-    ``order`` has the places of the snapshots, of some again for another estimate.
+    ``order`` has the places of the snapshots; repeated ones are for another estimate.
     """
 
     def __init__(self, snapshots, order: list[int], checkpointer: Checkpointer, saved: State | None, progress):
@@ -181,7 +181,7 @@ class _AnnealedEvaluation:
                 arrays = chains._asdict()
                 plain |= {name: int(arrays.pop(name)) for name in ("steps", "draw")}
             else:
-                arrays = {f"{number}.{name}": array for number, own in enumerate(chains) for name, array in own.items()}
+                arrays = {f"{i}.{name}": array for i, chain in enumerate(chains) for name, array in chain.items()}
             return self._state(arrays) | plain
 
         self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)

@@ -69,17 +69,17 @@ class Steps:
     def seconds(self, iterations: int) -> float:
         """Make the next iterations; return the processor seconds of one, with its share of the order of an epoch.
 
-        To draw the order of the rows takes as long as many iterations of a small model. It is timed by itself, for a
-        few iterations may hold the start of an epoch or not.
+        To draw the order of the rows takes as long as many iterations of a small model. It is timed
+        separately, since a few iterations may or may not contain the start of an epoch.
         """
-        took, left = 0.0, iterations
-        while left:
+        total, remaining = 0.0, iterations
+        while remaining:
             self._draw(self._at // self._epoch)
-            count = min(left, self._epoch - self._at % self._epoch)
-            took += spent(partial(self.advance, count))
-            left -= count
+            count = min(remaining, self._epoch - self._at % self._epoch)
+            total += spent(partial(self.advance, count))
+            remaining -= count
         drawn = spent(partial(self._draw, self._at // self._epoch + 1))
-        return took / iterations + drawn / self._epoch
+        return total / iterations + drawn / self._epoch
 
     def _draw(self, epoch: int) -> None:
         for shard in self._shards:
@@ -87,7 +87,7 @@ class Steps:
 
 
 def iterations_within(steps: Steps, seconds: float) -> int:
-    """Return the number of iterations that take about so many seconds, at least 1, after one to warm up."""
+    """Return the number of iterations that take about ``seconds``, at least 1, after one to warm up."""
     steps.advance(1)
     count = 1
     while (took := spent(partial(steps.advance, count))) < seconds / 4:
@@ -98,16 +98,16 @@ def iterations_within(steps: Steps, seconds: float) -> int:
 def one_round(steps: Mapping[str, Callable[[], Steps]], counts: Mapping[str, int], number: int) -> dict[str, float]:
     """Return the processor seconds per iteration of each algorithm, from one turn of ``counts`` iterations.
 
-    Each algorithm begins anew, in arrays of its own, and makes an iteration to warm up: how fast it is depends on where
-    its arrays lie, by a percent. The order is rotated from round to round, and every other round reversed, so that in
-    an even number of rounds each algorithm is as often before each other one as after it.
+    Each algorithm begins anew, in its own arrays, and makes an iteration to warm up: its speed depends on the addresses
+    of its arrays, by about one percent. The order is rotated from round to round, and every other round reversed, so
+    that in an even number of rounds each algorithm is as often before each other one as after it.
     """
     names = list(steps)
     first = number // 2 % len(names)
     order = (names[first:] + names[:first])[:: -1 if number % 2 else 1]
     begun = {name: steps[name]() for name in order}
-    for each in begun.values():
-        each.advance(1)
+    for algorithm in begun.values():
+        algorithm.advance(1)
     return {name: begun[name].seconds(counts[name]) for name in order}
 
 

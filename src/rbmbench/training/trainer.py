@@ -47,7 +47,7 @@ def _warm_up(shard: Shard, schedule) -> None:
 
 
 def initial_parameters(data: Array | SparseRows, settings: RunSettings, initial: RBM | None = None) -> RBM:
-    """Return the models that the trials of a run begin with, (trials, m, n), on the host.
+    """Return the initial models of the trials of a run, (trials, m, n), on the host.
 
     They are drawn by the settings, or are copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
     """
@@ -97,21 +97,21 @@ def run(
         `rbmbench.training.checkpoint.resumed`. It is not removed at the end, see `rbmbench.training.checkpoint.owned`.
     progress : callable, optional
         Called as progress(iteration, iterations, mean log-likelihood in nats per row) after each evaluation and every
-        few seconds. The last known likelihood is passed, or none if it is not known yet.
+        few seconds. The latest likelihood is passed, or none before the first.
     threads : int
         Number of threads; results do not depend on it.
     backend : {"auto", "numpy", "cupy"}
         See `rbmbench.kernels.backends.choose`. A run may be resumed on another backend.
     validation, test : ndarray, shape (rows, m), entries 0 or 1, optional
-        Held-out rows, evaluated if the settings ask for it.
+        Held-out rows, evaluated if the settings require it.
     checkpoint_seconds : float, optional
         Minimal time between two checkpoints; by default 20.
     stopping : callable, optional
         Called every few seconds, or after each iteration if that takes longer. If it returns the number of a signal,
         the run saves its checkpoint, if any, and raises a `StoppedError`.
     initial : RBM, optional
-        The models to go on from, in place of those that the settings draw: one (m, n), which all trials begin with, or
-        one for each trial (trials, m, n).
+        The models at the start, in place of those drawn by the settings: one (m, n) for all trials, or one for each
+        trial (trials, m, n).
 
     Raises
     ------
@@ -131,8 +131,8 @@ def run(
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
     data = training_rows(data, "training data")
-    held = {name: rows for name, rows in (("validation", validation), ("test", test)) if rows is not None}
-    held = {name: binary_rows(rows, f"{name} data", data.shape[1], may_be_empty=True) for name, rows in held.items()}
+    parts = {name: rows for name, rows in (("validation", validation), ("test", test)) if rows is not None}
+    parts = {name: binary_rows(rows, f"{name} data", data.shape[1], may_be_empty=True) for name, rows in parts.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
@@ -140,13 +140,13 @@ def run(
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
-    held_out = held_out_rows(settings, held)
+    held_out = held_out_rows(settings, parts)
     evaluate = Evaluator(data, settings, held_out)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
     parameters = initial.on_host().parameters._asdict() if initial else {}
-    begun = {f"initial_{name}": parameter for name, parameter in parameters.items()}
-    saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
+    initial_arrays = {f"initial_{name}": parameter for name, parameter in parameters.items()}
+    saved = checkpointer.resume(identity(settings, content(data) | held_out | initial_arrays))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
@@ -157,12 +157,12 @@ def run(
         loop.seconds["startup_seconds"] += startup
         loop.run(checkpointer)
     iterations = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
-    where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
-    if where["backend"] == "numba":
-        where["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])
+    details = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
+    if details["backend"] == "numba":
+        details["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])
     seconds = dict(loop.seconds)
-    meta = {"settings": settings.model_dump(mode="json"), "wall": seconds, "iterations": loop.iteration} | where
-    return TrainingResult(rbm.on_host(), loop.curve.frame(), settings, meta, seconds, evaluate.snapshots(), where)
+    meta = {"settings": settings.model_dump(mode="json"), "wall": seconds, "iterations": loop.iteration} | details
+    return TrainingResult(rbm.on_host(), loop.curve.frame(), settings, meta, seconds, evaluate.snapshots(), details)
 
 
 def train(
@@ -211,20 +211,20 @@ def train(
     threads, backend, progress, validation, test
         See `run`, also for the errors.
     initial : RBM or dict, optional
-        An RBM to go on from, such as the result of another run: one model for all trials, or one for each. Chains and
-        velocities start anew, and iterations are counted from 0. A dict gives the distribution that initial
-        parameters are drawn from, see `rbmbench.base.settings.Initial`.
+        An RBM to continue, such as the result of another run: one model for all trials, or one for each. Chains and
+        velocities start anew, and iterations are counted from 0. A dict has the distribution of the initial
+        parameters, see `rbmbench.base.settings.Initial`.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, precision, evaluate_every,
         evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood, patience.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
-    of_run: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
+    run_options: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
     if isinstance(initial, RBM):
         values |= {"hidden": initial.hidden_units} if hidden is None else {}
         values.setdefault("trials", len(initial.replicas.W))
-        of_run["initial"] = initial
+        run_options["initial"] = initial
     else:
         values["initial"] = initial
     if isinstance(data, str | PathLike):
@@ -232,10 +232,10 @@ def train(
         data = datasets.read_file(data, sparse=True) if is_file else datasets.load(data)
     if not isinstance(data, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
-        return run(data, parsed, **of_run, validation=validation, test=test)
-    of_data = {"name": data.name, "options": data.provenance["options"]}
-    parsed = settings_from(values, of_data, "train")
-    of_run["validation"] = data.validation if validation is None else validation
-    of_run["test"] = data.test if test is None else test
-    result = run(data.train, parsed, **of_run)
+        return run(data, parsed, **run_options, validation=validation, test=test)
+    data_settings = {"name": data.name, "options": data.provenance["options"]}
+    parsed = settings_from(values, data_settings, "train")
+    run_options["validation"] = data.validation if validation is None else validation
+    run_options["test"] = data.test if test is None else test
+    result = run(data.train, parsed, **run_options)
     return replace(result, meta=result.meta | {"data": data.provenance})

@@ -27,5 +27,5 @@ def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) 
 
     ``sizes`` are rows of a mini-batch, visible and hidden units.
     """
-    made = estimators.create(estimator.name, **estimator.options)
-    return partial(create(update.name, **update.options).products, made, *sizes)
+    instance = estimators.create(estimator.name, **estimator.options)
+    return partial(create(update.name, **update.options).products, instance, *sizes)

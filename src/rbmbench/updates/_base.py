@@ -61,7 +61,7 @@ class UpdateRule(ABC):
 
 
 class InnerSteps(UpdateRule):
-    """Base of rules that make ``inner_steps`` steps in an iteration, each with a negative phase of its own."""
+    """Base of rules that make ``inner_steps`` steps in an iteration, each with its own negative phase."""
 
     inner_steps: int
 

@@ -32,9 +32,9 @@ def spectral_step(gradient, rate):
     """
     finite = np.isfinite(gradient).all(axis=(-2, -1))[..., None, None]
     G = np.where(finite, gradient, 0)
-    if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER:  # no time is gained here, and kept results were made this way
-        left, singular, right = np.linalg.svd(G, full_matrices=False)
-        direction = left @ right
+    if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER:  # as fast, and kept results were made this way
+        U, singular, V_transposed = np.linalg.svd(G, full_matrices=False)
+        direction = U @ V_transposed
     else:
         singular, direction = _by_gram_matrix(G)
     nuclear = singular.sum(axis=-1)[..., None, None]

@@ -36,7 +36,7 @@ def no_cupy(monkeypatch):
 
 
 def by_name(findings) -> dict[str, Finding]:
-    return {finding.what: finding for finding in findings}
+    return {finding.subject: finding for finding in findings}
 
 
 def quick(capsys, *arguments) -> tuple[int, dict]:
@@ -128,7 +128,7 @@ class Runtime:
 def gpu(monkeypatch):
     """A GPU by hearsay."""
     cupy = SimpleNamespace(__name__="cupy", cuda=SimpleNamespace(runtime=Runtime))
-    monkeypatch.setattr(backends, "what_a_gpu_lacks", lambda: None)
+    monkeypatch.setattr(backends, "gpu_obstacle", lambda: None)
     monkeypatch.setattr(backends, "import_module", lambda name: cupy if name == "cupy" else np)
 
 
@@ -202,7 +202,7 @@ def put(folder, content, name="rows.txt"):
 
 
 def of_file(findings) -> Finding:
-    [found] = [finding for finding in findings if finding.what.startswith("made: ")]
+    [found] = [finding for finding in findings if finding.subject.startswith("made: ")]
     return found
 
 
@@ -211,7 +211,7 @@ def of_file(findings) -> Finding:
 def test_files_are_found_in_mirror_and_cache(tmp_path, name):
     mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
     found = list(doctor.data_sets(mirror, cache))
-    assert of_file(found).what == f"made: {name}"
+    assert of_file(found).subject == f"made: {name}"
     assert (of_file(found).state, of_file(found).result) == (OK, "mirror, 0.0 MB")
     found = list(doctor.data_sets(None, cache))
     assert (of_file(found).state, of_file(found).result) == (OK, "cache, 0.0 MB")

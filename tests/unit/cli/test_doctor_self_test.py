@@ -16,7 +16,7 @@ LIKELIHOOD, PARAMETERS = "log-likelihood against the sum over all states, nats",
 
 def states() -> dict[str, str]:
     """Return the state of every line of the self-test."""
-    return {finding.what: finding.state for finding in examined("Self-test", self_test)}
+    return {finding.subject: finding.state for finding in examined("Self-test", self_test)}
 
 
 def test_the_self_test_passes_here():

@@ -209,8 +209,8 @@ def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
 def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
     layout = Layout(str(tmp_path))
     assert last_line(layout, has_report=False, has_claims=False) == f"Done: see {tmp_path}"
-    assert last_line(layout, has_report=False, has_claims=False, shown=["a.png", "b.md"]) == "Done: see a.png, b.md"
-    assert last_line(layout, has_report=False, has_claims=False, shown=["a.png"] * 4) == f"Done: see {tmp_path}"
+    assert last_line(layout, has_report=False, has_claims=False, outputs=["a.png", "b.md"]) == "Done: see a.png, b.md"
+    assert last_line(layout, has_report=False, has_claims=False, outputs=["a.png"] * 4) == f"Done: see {tmp_path}"
     kept = (repository / "results/reference/desktop/claims.json").read_text()
     (tmp_path / "claims.json").write_text(kept)
     line = last_line(layout, has_report=True, has_claims=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conformance import peers, reference
 from conformance.__main__ import main
-from conformance.peers import Found, compare, difference
+from conformance.peers import Result, compare, difference
 from conformance.reference import FOLDER, INDEX
 
 from rbmbench.io.results import read_json
@@ -32,8 +32,8 @@ class Made:
     def __init__(self, quantity: str, change):
         self._quantity, self._change = quantity, change
 
-    def found(self, model):
-        yield Found("call", self._quantity, self._change(model.arrays[self._quantity]))
+    def results(self, model):
+        yield Result("call", self._quantity, self._change(model.arrays[self._quantity]))
 
 
 def blocks(exact, deviation: float, offset: float = 0.0) -> np.ndarray:
@@ -95,15 +95,15 @@ def test_rounding_passes_and_is_that_of_the_type(models):
 @pytest.mark.parametrize(("offset", "passes"), [(0.0, True), (0.02, False)])
 def test_estimates_are_compared_by_their_standard_error(offset, passes):
     exact = np.linspace(-0.5, 0.5, 30)
-    error, allowed = difference(Found("call", "cd_1_b", blocks(exact, 0.01, offset), chains=10**6), exact)
+    error, allowed = difference(Result("call", "cd_1_b", blocks(exact, 0.01, offset), chains=10**6), exact)
     assert (error <= allowed) == passes
 
 
 def test_what_is_not_a_number_is_not_compared():
     exact, found = np.arange(3.0), np.array([0.0, np.nan, 2.5])
-    assert difference(Found("call", "energy", found), exact) == (0.5, pytest.approx(2e-10))
+    assert difference(Result("call", "energy", found), exact) == (0.5, pytest.approx(2e-10))
     found[2] = 2.0
-    assert difference(Found("call", "energy", found), exact)[0] == 0.0
+    assert difference(Result("call", "energy", found), exact)[0] == 0.0
 
 
 def test_a_wrong_model_of_the_set_is_noticed(models):

@@ -107,7 +107,7 @@ def test_a_file_of_another_run_is_told(tmp_path):
     with pytest.raises(ResultsError) as caught:
         results.read_model(tmp_path)
     message = r"model\.npz: was changed after it was written, or is of another run than meta\.json beside it: got "
-    assert caught.match(rf"{message}checksum \w+\.\.\., meta\.json says \w+\.\.\.; remove it")
+    assert caught.match(rf"{message}checksum \w+\.\.\., meta\.json has \w+\.\.\.; remove it")
 
 
 def test_a_meta_may_be_laid_out_anew_and_one_without_checksums_is_read(tmp_path):

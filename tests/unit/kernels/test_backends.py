@@ -26,7 +26,7 @@ def test_cupy_that_is_not_there_is_one_line(monkeypatch):
 
 @pytest.mark.parametrize(("operations", "expected"), [(1e6, "numpy"), (1e12, "cupy")])
 def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
-    monkeypatch.setattr(backends, "what_a_gpu_lacks", lambda: None)
+    monkeypatch.setattr(backends, "gpu_obstacle", lambda: None)
     monkeypatch.setattr(backends, "import_module", lambda name: name)
     chosen = backends.choose("auto", operations)
     assert chosen.arrays == expected

@@ -507,7 +507,7 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
         write_json(tmp_path / "results" / "old" / "runs" / str(name) / "meta.json", meta)
     assert asked(repository, "--cores", 3, "--out", tmp_path / "forecast.csv") == 0
     printed = capsys.readouterr()
-    heading, fitted = "smoke scale, what is left to compute:", "Fitted to 16 recorded jobs of this machine."
+    heading, fitted = "smoke scale, jobs to compute:", "Fitted to 16 recorded jobs of this machine."
     for words in (heading, "0 of 24", "on 3 cores", fitted):
         assert words in printed.out
     assert "odd/meta.json: skipped (key 'settings' is missing)" in printed.err

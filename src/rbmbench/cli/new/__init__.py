@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommand that begins a part of one's own: files that work as they are, to be changed, and their test."""
+"""The subcommand that begins a part of the user: files that work unchanged, to be edited, and their test."""
 
 import re
 from argparse import Namespace
@@ -22,14 +22,14 @@ TEMPLATES = {
         "test_{name}.py": "test_paper.py",
     }
 } | {
-    what: {"{name}.py": f"{what}.py", "test_{name}.py": f"test_{what}.py", "{name}.yaml": f"{what}.yaml"}
-    for what in REGISTRIES
+    kind: {"{name}.py": f"{kind}.py", "test_{name}.py": f"test_{kind}.py", "{name}.yaml": f"{kind}.yaml"}
+    for kind in REGISTRIES
 }
 """Templates by the files that are made of them, below the folder."""
 RUN_PART = """
 Its test, and its name and options:
   python -m pytest {folder}/test_{name}.py
-  rbmbench list {what}s --plugin {folder}/{name}.py
+  rbmbench list {kind}s --plugin {folder}/{name}.py
 Its curves beside those of a paper, in a folder with the workflow; then open results/{name}/report/index.html:
   snakemake -c2 all --configfile {folder}/{name}.yaml"""
 RUN_PAPER = """
@@ -41,17 +41,17 @@ Check, forecast, run; the last two in a folder with the workflow:
 
 def new(arguments: Namespace) -> None:
     """Write the files of a new part, and print the commands that use them."""
-    what, name = arguments.what, arguments.name
-    folder = arguments.folder or Path("plugins" if what in REGISTRIES else "config")
+    kind, name = arguments.what, arguments.name
+    folder = arguments.folder or Path("plugins" if kind in REGISTRIES else "config")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name) or name.startswith("test_") or len(name) > LONGEST:
         text = f"at most {LONGEST} small letters, digits and _, first a letter; not test_..., and no word of Python"
         raise SettingsError(f"name: must be {text}, got {name!r}")
-    if what in REGISTRIES and name in import_module(REGISTRIES[what]).REGISTRY.names():
-        raise SettingsError(f"name: must be a name that no {what} has (`rbmbench list {what}s`), got {name!r}")
+    if kind in REGISTRIES and name in import_module(REGISTRIES[kind]).REGISTRY.names():
+        raise SettingsError(f"name: must be a name that no {kind} has (`rbmbench list {kind}s`), got {name!r}")
     class_name = "".join(word.capitalize() for word in name.split("_"))
     placeholders = {"plugin_folder": folder.as_posix(), "part_name": name, "PartName": class_name}
     contents = {}
-    for file, template in TEMPLATES[what].items():
+    for file, template in TEMPLATES[kind].items():
         text = (files(__name__) / "templates" / template).read_text(encoding="utf-8")
         for placeholder, value in placeholders.items():
             text = text.replace(placeholder, value)
@@ -63,4 +63,4 @@ def new(arguments: Namespace) -> None:
         with replaced(file) as temporary:
             temporary.write_text(text, encoding="utf-8")
         print(f"{file}: written")
-    print((RUN_PAPER if what == "paper" else RUN_PART).format(what=what, name=name, folder=folder.as_posix()))
+    print((RUN_PAPER if kind == "paper" else RUN_PART).format(kind=kind, name=name, folder=folder.as_posix()))

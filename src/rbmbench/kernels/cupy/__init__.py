@@ -13,7 +13,7 @@ from rbmbench.kernels.cupy.products import *
 from rbmbench.kernels.cupy.samples import *
 from rbmbench.kernels.cupy.tempering import *
 
-# Array operations alone, which serve CuPy arrays as they are; matrix products use cuBLAS.
+# Array operations without compiled code, which also take CuPy arrays; matrix products use cuBLAS.
 from rbmbench.kernels.numpy import add_deviations
 from rbmbench.kernels.numpy.coupling import multiply_neighbours, multiply_states
 from rbmbench.kernels.numpy.samples import multiply_lazily, unlearn_lazily

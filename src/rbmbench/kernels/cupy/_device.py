@@ -63,7 +63,7 @@ def multiply_halves(states, across: bool, matrix, transposed: bool, out, add: bo
     units = states.shape[1 if across else 2]
     if not out.size or not units:
         return
-    # cuBLAS's matrices are columns first: it takes ours as their transposes, and multiplies them in the other order.
+    # cuBLAS stores columns first: it reads these matrices as transposes, and multiplies them in the other order.
     operations = [cublas.CUBLAS_OP_T if turned else cublas.CUBLAS_OP_N for turned in (transposed, across)]
     alpha, beta = np.ones(1, np.float32), np.full(1, add, np.float32)
     bfloat16, float32 = cupy.cuda.runtime.CUDA_R_16BF, cupy.cuda.runtime.CUDA_R_32F

@@ -42,10 +42,10 @@ __device__ inline RowKey attempt_of(RowKey row, word number) {
     return row;
 }
 
-// The log of one of a row's two uniforms.
-__device__ inline double log_uniform(RowKey row, int which) {
+// The log of uniform `index`, 0 or 1, of a row.
+__device__ inline double log_uniform(RowKey row, int index) {
     row.draw.purpose |= ROW;
-    const double u = uniform_of(philox(row.draw, (word)row.row_id).at[which], 0.0);
+    const double u = uniform_of(philox(row.draw, (word)row.row_id).at[index], 0.0);
     return log(row.mirrored ? 1 - u : u);
 }
 

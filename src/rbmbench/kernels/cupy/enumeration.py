@@ -11,7 +11,7 @@ from rbmbench.kernels.splitting import factor_groups
 
 
 def hidden_log_weights(W, b, c):
-    """See `rbmbench.kernels.numpy.hidden_log_weights`, also the fallback, on the host, if factors overflow."""
+    """See `rbmbench.kernels.numpy.hidden_log_weights`, which is the fallback, on the host, if factors overflow."""
     groups = factor_groups(on_host(W), on_host(b))
     if groups is None:
         return _device.copy_in(numpy_kernels.hidden_log_weights(on_host(W), on_host(b), on_host(c)))

@@ -36,13 +36,13 @@ class _Sizes(NamedTuple):
         return 2.0 * (2 * k + 3) * self.rows * self.m * self.n
 
     def workspace_doubles(self, weighted: bool) -> int:
-        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as fused.cuh."""
+        """Return the number of float64 for the mini-batch, the chains, the means and the weights; as fused.cuh."""
         numbers = (8 + self.itemsize) * self.rows * weighted + 2 * self.itemsize * self.rows * self.n
         return -(-(numbers + self.rows * (2 * self.m + self.n)) // 8)
 
 
 def unsupported_reason(rows: int, m: int, n: int, k: int, dtype) -> str | None:
-    """Return why the kernels do not support iterations of these sizes, or None if they do.
+    """Return the reason why the kernels do not support iterations of these sizes, or None if they do.
 
     Mini-batches of ``rows`` rows, m visible and n hidden units, k Gibbs steps, parameters of type ``dtype``.
     """

@@ -26,8 +26,8 @@ struct Coins {
     __device__ explicit Coins(const Draw& draw) : draw(draw), block(~0u), words{{0, 0, 0, 0}} {}
 
     __device__ word at(word position) {
-        const word own = position / (LANES * COINS) * LANES + position % LANES;
-        if (own != block) block = own, words = philox(draw, own);
+        const word needed = position / (LANES * COINS) * LANES + position % LANES;
+        if (needed != block) block = needed, words = philox(draw, needed);
         const word i = position / LANES % COINS, j = i % 4;
         const word both = j < 2 ? (j == 0 ? words.at[0] : words.at[1]) : (j == 2 ? words.at[2] : words.at[3]);
         return i < 4 ? both & 0xFFFFu : both >> 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels for CUDA devices. rbmbench/kernels/numpy documents what each kernel computes and which random numbers it
-// takes; the Python files in this folder launch them.
+// The kernels for CUDA devices. rbmbench/kernels/numpy documents the result of each kernel and its random
+// numbers; the Python files in this folder launch them.
 //
 // The source is compiled once per array type: REAL is float or double. It includes no system header, so NVRTC compiles
 // it as it is. Arrays are C-contiguous. The dynamic array below is the only shared memory: tests compile this file as

@@ -2,7 +2,7 @@
 // Kernels for products of binary states on tensor cores, and for states as bits.
 //
 // A bfloat16 number is the upper half of a float32. It holds 0 and 1 exactly, and any float32 is the sum of three: 24 bits
-// of mantissa are three times 8. What is left after rounding to the nearest is exact in float32.
+// of mantissa are three times 8. The remainder of rounding to the nearest is exact in float32.
 
 typedef unsigned short half;
 
@@ -27,14 +27,14 @@ __device__ inline float from_half(half upper) {
 extern "C" __global__ void cut(const real* numbers, half* parts, offset size) {
     const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= size) return;
-    float rest = (float)numbers[i];
+    float remainder = (float)numbers[i];
     for (int part = 0; part < 3; part++) {
-        parts[part * size + i] = rounded_half(rest);
-        rest -= from_half(parts[part * size + i]);
+        parts[part * size + i] = rounded_half(remainder);
+        remainder -= from_half(parts[part * size + i]);
     }
 }
 
-// Write states as bfloat16; what is neither 0 nor 1 becomes NaN, so that it cannot pass for a state.
+// Write states as bfloat16; other numbers than 0 and 1 become NaN, so that they are not taken for states.
 extern "C" __global__ void half_states(const real* states, half* halves, offset size) {
     const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < size) halves[i] = states[i] == 0 ? 0 : states[i] == 1 ? 0x3F80 : 0x7FC0;

@@ -2,7 +2,7 @@
 """Products with binary states, by cuBLAS or on tensor cores, and distances between packed states.
 
 Tensor cores multiply bfloat16 numbers and add in float32. States are exact in bfloat16, and a float32 matrix is the sum
-of three bfloat16 matrices, so three products give that of float32. RBMBENCH_PRODUCTS=tensor_cores asks for them; they
+of three bfloat16 matrices, so three products give that of float32. RBMBENCH_PRODUCTS=tensor_cores selects them; they
 have not been measured, so they are not chosen automatically. States other than 0 and 1 give NaN then.
 """
 

@@ -5,10 +5,10 @@ extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real
                                            const real* drift_c, const real* decay, const real* rate,
                                            const real* visible, const real* hidden, offset replicas, offset chains,
                                            offset m, offset n) {
-    const offset weights = m * n, each = weights + m + n;
+    const offset weights = m * n, per_replica = weights + m + n;
     const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= replicas * each) return;
-    const offset r = i / each, p = i % each;
+    if (i >= replicas * per_replica) return;
+    const offset r = i / per_replica, p = i % per_replica;
     const real* x = visible + r * chains * m;
     const real* h = hidden + r * chains * n;
     real* parameter = W + r * weights + p;

@@ -38,8 +38,8 @@ class LockedCacheFile(caching.IndexDataCacheFile):
     """Numba's cache of one function, for writers that take turns, with checksums.
 
     Otherwise two processes that compile two overloads at the same time may give their files one name, and the code of
-    one overload is loaded for the other. See https://github.com/numba/numba/issues/4807. And a damaged file would end
-    the process, by an error of pickle or by what it runs: it is removed, and its code compiled again.
+    one overload is loaded for the other. See https://github.com/numba/numba/issues/4807. A damaged file could end the
+    process by an error of pickle or by its machine code: it is removed, and its kernel compiled again.
     """
 
     def save(self, key, data):
@@ -52,10 +52,10 @@ class LockedCacheFile(caching.IndexDataCacheFile):
 
     def _dump(self, obj):
         content = super()._dump(obj)
-        return content + sha256(content).digest()  # after the end of a pickle, which passes over it
+        return content + sha256(content).digest()  # after the end of a pickle, where loading ignores it
 
     def _load_index(self):
-        # Numba writes its version before the rest.
+        # Numba writes its version first, outside the content.
         begin = len(pickle.dumps(self._version, protocol=-1))
         return super()._load_index() if _is_intact(self._index_path, begin) else {}
 
@@ -64,8 +64,8 @@ class LockedCacheFile(caching.IndexDataCacheFile):
 
 
 def _is_intact(path: str, begin: int = 0) -> bool:
-    """Return whether a file of the cache has the checksum at its end; if not, it is removed with a warning."""
-    with suppress(FileNotFoundError):  # as Numba bears
+    """Return whether a file of the cache ends with its checksum; a file that does not is removed with a warning."""
+    with suppress(FileNotFoundError):  # which Numba handles
         content = Path(path).read_bytes()
         if content[-DIGEST:] != sha256(content[begin:-DIGEST]).digest():
             Path(path).unlink(missing_ok=True)

@@ -147,7 +147,7 @@ def _sample_tile(a, bias, k, probability):
 
 @compiled(fastmath=FAST)
 def _multiply_rows(factor, units, log_sum, product):
-    """Write the product of each row's factors in [0, 1]; partial products near underflow go as logs to ``log_sum``."""
+    """Write the product of each row's factors in [0, 1]; logs of partial products near underflow go to ``log_sum``."""
     for row in range(product.size):
         row_log, row_product = 0.0, 1.0
         for start in range(row * units, (row + 1) * units, BLOCK):
@@ -207,7 +207,7 @@ def _add_deviations(first, first_scale, second, second_scale, offset, sums, squa
         total = 0.0
         for i in range(first.shape[1]):
             deviation = first_scale * first[r, i] - offset[r, i]
-            if second is not None:  # decided when this is compiled
+            if second is not None:  # decided at compile time
                 deviation -= second_scale * second[r, i]
             sums[r, i] += deviation
             total += deviation * deviation

@@ -5,7 +5,7 @@ The weights of a column are rounded to multiples of a step, so that sums of them
 known distance of the activation. A unit that its coin decides in the same way everywhere within that distance is
 decided. The others, about one in a hundred, take a sum in float32 and, where that is too close as well, the activation
 that `rbmbench.kernels.numba.products` computes, in the same order. So the states are those of `multiply_binary` and
-`sample_bernoulli`, bit for bit. Models with large weights have wide steps, and are left to these kernels.
+`sample_bernoulli`, bit for bit. Models with large weights have wide steps, and use these kernels instead.
 """
 
 from typing import NamedTuple
@@ -50,12 +50,12 @@ NEAR = 4e-5  # relative error of exp(-x) by float32 in `sample_bernoulli`, and o
 
 
 class Rounded(NamedTuple):
-    """A matrix (units, columns) in steps, which each column has for each segment of units: every so manyth word.
+    """A matrix (units, columns) in steps, one for each column and segment of units: words w, w + segments, ...
 
     ``strips`` (strips, units, 32) is int16; ``columns`` (2 + segments, columns) are bias, 1.5 times the largest step,
-    and the steps, as binary log odds but for the second; ``errors`` (columns,) bounds the distance of float32 sums in
-    two orders; ``few`` is the number of units up to which sums are those of `add_rows`, which are others from three
-    units on, or -1.
+    and the steps, as binary log odds except the second; ``errors`` (columns,) bounds the distance of float32 sums in
+    two orders; ``few`` is the most units of rows summed by `add_rows`, which rounds differently from three units
+    on, or -1.
     """
 
     strips: np.ndarray
@@ -69,7 +69,7 @@ class Rounded(NamedTuple):
 
 @compiled()
 def _lines_of(memory, count):
-    """Return so many numbers int16 of memory, aligned to lines."""
+    """Return ``count`` int16 numbers of memory, aligned to lines."""
     first = (-memory.ctypes.data % LINE) // memory.itemsize
     return memory[first : first + count]
 
@@ -90,7 +90,7 @@ def _rounded(matrix, bias, memory):
         for j in range(count):
             positive[j] += max(row[j], np.float32(0))
             negative[j] += max(-row[j], np.float32(0))
-    widest, of_all = np.float32(0), 0.0
+    widest, all_columns = np.float32(0), 0.0
     for j in range(count):
         total = np.float32(0)
         for s in range(segments):
@@ -101,7 +101,7 @@ def _rounded(matrix, bias, memory):
             total += above[s, j] + below[s, j]
         columns[0, j] = -bias[j] * LOG2_E
         errors[j] = np.float32(1.1 * (units // 8 + units // WORD + 80) * 2.0**-24) * total
-        widest, of_all = max(widest, columns[1, j]), of_all + columns[1, j] * units / 6
+        widest, all_columns = max(widest, columns[1, j]), all_columns + columns[1, j] * units / 6
     for i in range(units):
         of_segment = inverse[i // WORD % segments]
         for s in range(len(strips)):
@@ -112,7 +112,7 @@ def _rounded(matrix, bias, memory):
                 rounded = matrix[i, start + j] * of_segment[start + j] + ROUND
                 row[j] = np.int16(np.float32(rounded).view(np.int32))
     few = units // FEW_ON if units // FEW_ON > 2 else -1
-    return Rounded(strips, columns, errors, units // 8 + 12, few, widest, of_all)
+    return Rounded(strips, columns, errors, units // 8 + 12, few, widest, all_columns)
 
 
 @compiled()
@@ -201,7 +201,7 @@ class Room(NamedTuple):
 
 @compiled()
 def _room(memory):
-    """Return the memory of half steps, of which the largest is given: that of sums and coins."""
+    """Return the memory of half steps; sums and coins are in ``memory``."""
     like, sums = np.empty(0, np.int16), SEGMENTS * STEP // 2
     zeros = aligned(STRIP, like)
     zeros[:] = 0
@@ -321,7 +321,7 @@ def _write_rows(words, out):
 def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out, done):
     """Make half steps of the chains of replicas, the first to the visible layer; write the last states.
 
-    Write which replicas are done: those whose steps are narrow enough.
+    Only replicas with narrow steps are run; ``done`` receives which.
     """
     replicas, rows, n = hidden.shape
     m = W.shape[1]
@@ -349,14 +349,14 @@ def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out
 
 
 def memory_sizes(rows: int, m: int, n: int) -> tuple[int, int, int]:
-    """Return the numbers int16 of the three arrays that `run` works in."""
+    """Return the sizes of the three arrays int16 that `run` uses as memory."""
     strips, coins = (-(-m // STRIP), -(-n // STRIP)), min(rows, ROWS) * max(m, n) // STRIP + 10
     sizes = SEGMENTS * STEP // LINE + coins, strips[0] * (n + WORD), strips[1] * (m + WORD)
     return tuple(STRIP * (size + 1) for size in sizes)
 
 
 def takes(rows: int, half_steps: int, W) -> bool:
-    """Return whether chains of this shape are run here: where both products take tables, and rounding W pays."""
+    """Return whether `run` supports chains of this shape: both products take tables, and rounding W pays."""
     m, n = W.shape[1:]
     if W.dtype != np.float32 or max(m, n) >= MOST // 4 or (half_steps == 1 and m * n > ONE_HALF_STEP):
         return False
@@ -364,7 +364,7 @@ def takes(rows: int, half_steps: int, W) -> bool:
 
 
 def run(W, b, c, draw, half_steps, memory, hidden, out):
-    """Make half steps from hidden states, and write the last states to ``out``; return which replicas are done."""
+    """Make half steps from hidden states, and write the last states to ``out``; return whether each replica is done."""
     done = np.empty(len(W), np.bool_)
     _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, hidden, out, done)
     return done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How kernels are compiled: cached if possible, without the interpreter's lock, the same whoever calls them first."""
+"""Compilation of kernels: cached if possible, without the interpreter's lock, and independent of the first caller."""
 
 import hashlib
 import warnings
@@ -31,7 +31,7 @@ def _cache_folder() -> str | None:
 
 @cache
 def warn_of_no_cache(reason: str) -> None:
-    """Warn that compiled kernels are not kept; once, though Numba makes Python forget which warnings it has shown."""
+    """Warn that compiled kernels are not kept; once, although Numba resets the registry of warnings."""
     text = f"compiled kernels cannot be kept ({reason}), so that every process compiles them; set NUMBA_CACHE_DIR"
     warnings.warn(f"{text} to a folder that can be written", RbmbenchWarning, stacklevel=2)
 
@@ -42,13 +42,12 @@ CACHE_FOLDER = _cache_folder()
 def compiled(fastmath=False, error_model="python", inline="never", allocates=True):
     """Return the decorator of a kernel.
 
-    Numba lets a function without options of its own inherit ``fastmath`` and ``error_model`` from the function that is
-    compiled at the time and calls it. What is cached, and the last digits, would depend on which came first. So both
-    are always set.
+    In Numba a function without its own options inherits ``fastmath`` and ``error_model`` from the function that calls
+    it while it is compiled. Cached code, and the last digits, would depend on the first caller. So both are always set.
 
-    A kernel that neither makes nor returns arrays should say so, ``allocates=False``: Numba then counts no references
-    to the arrays that it is passed, and to slices of them. Counting is atomic, and took a quarter of the time of
-    coupled chains with 16 units. Nor can such a kernel assign one slice to another, which would make room for a copy.
+    A kernel that neither makes nor returns arrays should have ``allocates=False``: Numba then counts no references to
+    its array arguments and to slices of them. Counting is atomic, and took a quarter of the time of
+    coupled chains with 16 units. Such a kernel cannot assign one slice to another, which allocates a copy.
 
     A kernel is compiled once more for a literal argument, and all that it calls is optimised again in each caller: the
     kernels count from ``np.int64(0)`` and pass ``np.bool_(False)``, and a compiled loop that only calls one kernel is

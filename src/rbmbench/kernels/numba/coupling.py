@@ -19,7 +19,7 @@ MOST_COIN = np.float32(65535)
 
 @compiled(allocates=False)
 def copy_row(row, to):
-    """Copy a row. An assignment of slices would make room for a copy in between."""
+    """Copy a row. An assignment of slices would allocate an intermediate copy."""
     for i in range(row.size):
         to[i] = row[i]
 
@@ -112,12 +112,12 @@ def _normaliser(linear, ratio):
     """Return the sum of linear + log ratio, accumulated over blocks in float64."""
     total, product = 0.0, 1.0
     for start in range(0, linear.size, BLOCK):
-        part, block_product = linear.dtype.type(0), ratio.dtype.type(1)
+        block_sum, block_product = linear.dtype.type(0), ratio.dtype.type(1)
         for j in range(min(BLOCK, linear.size - start)):
             i = np.uint64(start) + np.uint64(j)
-            part += linear[i]
+            block_sum += linear[i]
             block_product *= ratio[i]
-        total += part
+        total += block_sum
         product *= block_product
         if not 1.0 / LARGE < product < LARGE:
             total += np.log(product)
@@ -130,11 +130,11 @@ def _product(v, difference):
     """Return the inner product, accumulated over blocks in float64."""
     total = 0.0
     for start in range(0, v.size, BLOCK):
-        part = v.dtype.type(0)
+        block_sum = v.dtype.type(0)
         for j in range(min(BLOCK, v.size - start)):
             i = np.uint64(start) + np.uint64(j)
-            part += v[i] * difference[i]
-        total += part
+            block_sum += v[i] * difference[i]
+        total += block_sum
     return total
 
 
@@ -169,7 +169,7 @@ class Room(NamedTuple):
 
 @compiled()
 def make_room(rows, units, like):
-    """Return room for half steps of at most so many rows, of the type of the array."""
+    """Return arrays for half steps of at most ``rows`` rows, of the type of the array ``like``."""
     room, kind = min(max(1, TILE // units), max(1, rows)), like.dtype
     shape = 2, room, units
     return Room(
@@ -201,21 +201,21 @@ def _move(row, to, room):
 
 
 @compiled(allocates=False)
-def _redraw(left, redraw_both, room, seed, trial, number, purpose, v, v2, rejections):
+def _redraw(count, redraw_both, room, seed, trial, number, purpose, v, v2, rejections):
     """Draw states for the pairs of one replica that have not met, until all are accepted."""
     units, row_id, mirrored, at, pending = room.states.shape[2], room.row_id, room.mirrored, room.at, room.pending
     waiting = np.int64(redraw_both), np.int64(1)
-    for row in range(left):
+    for row in range(count):
         pending[0, row], pending[1, row] = redraw_both, True
     for t in range(1, ATTEMPTS + 1):
         attempt = np.uint32(purpose | np.uint32(t << 8))
-        where, mirrors, k = row_id[:left], mirrored[:left], room.coins[: left * units]
-        _fill_rows(where, mirrors, units, seed, trial, number, attempt, room.window, k)
+        ids, mirrors, k = row_id[:count], mirrored[:count], room.coins[: count * units]
+        _fill_rows(ids, mirrors, units, seed, trial, number, attempt, room.window, k)
         for chain in range(2):
             if waiting[chain]:
-                p, drawn = room.means[chain, :left].reshape(-1), room.states[chain, :left].reshape(-1)
-                _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
-        rows, left, first, second = left, np.int64(0), np.int64(0), np.int64(0)
+                p, drawn = room.means[chain, :count].reshape(-1), room.states[chain, :count].reshape(-1)
+                _toss(p, k, ids, mirrors, units, seed, trial, number, attempt, drawn)
+        rows, count, first, second = count, np.int64(0), np.int64(0), np.int64(0)
         for row in range(rows):
             u = row_uniforms(seed, trial, number, attempt, row_id[row], mirrored[row])
             for chain in range(2):
@@ -229,10 +229,10 @@ def _redraw(left, redraw_both, room, seed, trial, number, purpose, v, v2, reject
                         else:
                             copy_row(room.states[1, row], v2[at[row]])
             if pending[0, row] or pending[1, row]:
-                _move(row, left, room)
-                first, second, left = first + pending[0, left], second + pending[1, left], left + 1
+                _move(row, count, room)
+                first, second, count = first + pending[0, count], second + pending[1, count], count + 1
         waiting = first, second
-        if not left:
+        if not count:
             return
 
 
@@ -245,10 +245,10 @@ def couple_in_room(
     row = np.int64(0)
     while row < replica.size:
         last = _end_of_replica(row, replica, room.normaliser.size)
-        some = slice(row, last)
+        span = slice(row, last)
         _couple_rows(
-            room, activation[some], other[some], bias[replica[row]], row_id[some], mirrored[some], seed,
-            trials[replica[row]], number, purpose, redraw_both, met[some], rejections[some],
+            room, activation[span], other[span], bias[replica[row]], row_id[span], mirrored[span], seed,
+            trials[replica[row]], number, purpose, redraw_both, met[span], rejections[span],
         )  # fmt: skip
         row = last
 
@@ -257,7 +257,7 @@ def couple_in_room(
 def _couple_rows(
     room, activation, other, bias, row_id, mirrored, seed, trial, number, purpose, redraw_both, met, rejections
 ):
-    """Couple rows of one replica for which there is room."""
+    """Couple rows of one replica, at most as many as ``room`` has."""
     rows, units = activation.shape
     flat = rows * units
     repeat_row(bias, room.bias[:flat])
@@ -269,7 +269,7 @@ def _couple_rows(
     k, p, drawn = room.coins[:flat], room.means[0, :rows].reshape(-1), room.states[0, :rows].reshape(-1)
     _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, room.window, k)
     _toss(p, k, row_id, mirrored, units, seed, trial, number, purpose, drawn)
-    left = np.int64(0)
+    count = np.int64(0)
     for i in range(rows):
         proposal, rejections[i] = room.states[0, i], 0
         room.row_id[i], room.mirrored[i], room.at[i] = row_id[i], mirrored[i], i
@@ -280,10 +280,10 @@ def _couple_rows(
         if met[i]:
             copy_row(proposal, other[i])
         else:
-            _move(i, left, room)
-            left += 1
-    if left:
-        _redraw(left, redraw_both, room, seed, trial, number, purpose, activation, other, rejections)
+            _move(i, count, room)
+            count += 1
+    if count:
+        _redraw(count, redraw_both, room, seed, trial, number, purpose, activation, other, rejections)
 
 
 @compiled(allocates=False)

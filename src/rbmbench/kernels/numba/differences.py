@@ -76,8 +76,8 @@ def multiply_some_states(way, states, bounds, matrix, out):
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
-        part = slice(bounds[r], bounds[r + 1])
-        _multiply(way, states[part], matrix[r], zero, unit, sign, out[part])
+        span = slice(bounds[r], bounds[r + 1])
+        _multiply(way, states[span], matrix[r], zero, unit, sign, out[span])
 
 
 @compiled()
@@ -85,17 +85,17 @@ def multiply_some_neighbours(way, states, product, neighbours, bounds, matrix, o
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
-        part = slice(bounds[r], bounds[r + 1])
+        span = slice(bounds[r], bounds[r + 1])
         rows = bounds[r + 1] - bounds[r]
         few = FEW_DIFFERENCES
         if takes_tables(way, rows, units, matrix.shape[2]):
             few = FEWER_DIFFERENCES * (1 + FEWER_ROWS / max(1, rows))
-        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[part], neighbours[part], few):
+        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[span], neighbours[span], few):
             for row in range(bounds[r], bounds[r + 1]):
                 out[row, :] = product[row]
                 _add_differing_rows(states[row], neighbours[row], matrix[r], unit, sign, out[row])
         else:
-            _multiply(way, neighbours[part], matrix[r], zero, unit, sign, out[part])
+            _multiply(way, neighbours[span], matrix[r], zero, unit, sign, out[span])
 
 
 def multiply_states(states, bounds, matrix, out):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Vector instructions for products with binary states, which Numba's loops do not compile to.
 
-Vectors here have one or two lines of 64 bytes, whatever registers the processor has: LLVM divides them into registers
-of 16, 32 or 64 bytes. Addresses are integers; ``like`` is an array that gives the type of the numbers.
+Vectors have one or two lines of 64 bytes on all processors: LLVM divides them into registers of 16, 32 or 64 bytes.
+Addresses are integers; ``like`` is an array that gives the type of the numbers.
 """
 
 from llvmlite import ir
@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LINE = 64  # bytes
-GROUP = 4  # units whose sums are tabled
+GROUP = 4  # units whose sums are in a table
 ENTRIES = 2**GROUP
 INTEGER_GROUP = 5  # the same for sums in int16, whose tables are half as large
 WORD = 64  # units
@@ -31,7 +31,7 @@ def _number(like):
 
 
 def _group_and_sum(like, builder):
-    """Return the number of units whose sums are tabled, and the instruction that adds."""
+    """Return the number of units whose sums are in a table, and the instruction that adds."""
     return (INTEGER_GROUP, builder.add) if isinstance(like.dtype, types.Integer) else (GROUP, builder.fadd)
 
 
@@ -51,7 +51,7 @@ def _literal(*numbers) -> bool:
 
 @intrinsic
 def table_sums(typing_context, like, table, rows, stride, lines):
-    """Write the sums of subsets of a group of rows of ``lines`` lines to a table; bit k of an entry stands for row k.
+    """Write the sums of subsets of a group of rows of ``lines`` lines to a table; bit k of an entry is row k.
 
     The rows are ``stride`` bytes apart, at any address; the table is aligned to lines.
     """
@@ -62,7 +62,7 @@ def table_sums(typing_context, like, table, rows, stride, lines):
         _, table, rows, stride, _ = arguments
         vector, size = _vector(like, lines.literal_value)
         group, add = _group_and_sum(like, builder)
-        # The rows stay in registers; each sum is one addition to a sum that is already there.
+        # The rows stay in registers; each sum is one addition to an earlier sum.
         sums = [ir.Constant(vector, None)]
         for row in range(group):
             address = builder.add(rows, builder.mul(stride, INT64(row)))
@@ -139,9 +139,9 @@ def prefetch_lines(typing_context, address, lines, written):
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        how = [number(written.literal_value), number(3 if written.literal_value else 2), number(1)]
+        hints = [number(written.literal_value), number(3 if written.literal_value else 2), number(1)]
         for line in range(lines.literal_value):
-            builder.call(prefetch, [_at(builder, arguments[0], line * LINE, ir.IntType(8)), *how])
+            builder.call(prefetch, [_at(builder, arguments[0], line * LINE, ir.IntType(8)), *hints])
         return context.get_dummy_value()
 
     return types.void(address, lines, written), generate
@@ -230,10 +230,10 @@ def decide_line(typing_context, sums, step, segments, coins, columns, stride, wi
         unit = of_columns(INT64(1))
         k = builder.sitofp(builder.zext(builder.load(_at(builder, coins, 0, short), align=2), integers), vector)
         rounded = builder.fadd(y, constant(ROUND))
-        rest = builder.fsub(y, builder.fsub(rounded, constant(ROUND)))
+        fraction = builder.fsub(y, builder.fsub(rounded, constant(ROUND)))
         power = constant(POWERS[0])
         for coefficient in POWERS[1:]:
-            power = fused(power, rest, constant(coefficient))
+            power = fused(power, fraction, constant(coefficient))
         exponent = builder.shl(builder.bitcast(rounded, integers), ir.Constant(integers, [23] * count))
         t = builder.bitcast(builder.add(builder.bitcast(power, integers), exponent), vector)
         one_width = builder.insert_element(ir.Constant(vector, ir.Undefined), width, ir.IntType(32)(0))

@@ -57,15 +57,15 @@ def _count(rejected, pair, rejections):
 @compiled(allocates=False)
 def _drop_met(met, visible, other, row_id, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
-    left = 0
+    count = 0
     for row in range(met.size):
         if not met[row]:
-            if left < row:
-                copy_row(visible[row], visible[left])
-                copy_row(other[row], other[left])
-                row_id[left], mirrored[left], pair[left] = row_id[row], mirrored[row], pair[row]
-            left += 1
-    return left
+            if count < row:
+                copy_row(visible[row], visible[count])
+                copy_row(other[row], other[count])
+                row_id[count], mirrored[count], pair[count] = row_id[row], mirrored[row], pair[row]
+            count += 1
+    return count
 
 
 @compiled(allocates=False)
@@ -90,28 +90,28 @@ def _hidden_half_step(room, coupling, mean, mean2, c, replica, row_id, mirrored,
 @compiled()
 def _follow_replica(r, visible, other, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
-    left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
+    count, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
     one = kind.type(1)
-    mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
-    hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
-    of_visible, of_hidden = make_room(left, visible.shape[1], visible), make_room(left, n, visible)
-    met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
-    replica, row_id, mirrored, pair = keys[0], keys[1].copy(), keys[2].copy(), np.arange(left)
+    mean, other_mean = np.empty((count, n), kind), np.empty((count, n), kind)
+    hidden, other_hidden = np.empty((count, n), kind), np.empty((count, n), kind)
+    of_visible, of_hidden = make_room(count, visible.shape[1], visible), make_room(count, n, visible)
+    met, rejected, bounds = np.empty(count, np.uint8), np.empty(count, np.int64), np.zeros(2, np.int64)
+    replica, row_id, mirrored, pair = keys[0], keys[1].copy(), keys[2].copy(), np.arange(count)
     W, W_transposed = model.W[r : r + 1], model.W_transposed[r : r + 1]
-    while left and t < last:
+    while count and t < last:
         v, v2, p, p2, h, h2 = (
-            visible[:left], other[:left], mean[:left], other_mean[:left], hidden[:left], other_hidden[:left],
+            visible[:count], other[:count], mean[:count], other_mean[:count], hidden[:count], other_hidden[:count],
         )  # fmt: skip
-        bounds[1] = left
-        rows, where, mirrors = replica[:left], row_id[:left], mirrored[:left]
+        bounds[1] = count
+        rows, ids, mirrors = replica[:count], row_id[:count], mirrored[:count]
         multiply_some_states(way, v, bounds, W, p)
         multiply_some_neighbours(way, v, p, v2, bounds, W, p2)
         draw = seed, trials, number, purpose
         _hidden_half_step(
-            of_hidden, coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left]
+            of_hidden, coupling, p, p2, model.c, rows, ids, mirrors, draw, h, h2, met[:count], rejected[:count]
         )
-        _count(rejected[:left], pair, rejections)
-        if sums.kept[r] + 2 * left > sums.visible.shape[1]:
+        _count(rejected[:count], pair, rejections)
+        if sums.kept[r] + 2 * count > sums.visible.shape[1]:
             _flush(way, sums, r)
         _keep(sums, r, v, p, one)
         _keep(sums, r, v2, p2, -one)
@@ -120,14 +120,14 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         t += 1
         redraw_both = coupling != GENERAL
         couple_in_room(
-            of_visible, v, v2, model.b, rows, where, mirrors, seed, trials, number + VISIBLE, purpose, redraw_both,
-            met[:left], rejected[:left],
+            of_visible, v, v2, model.b, rows, ids, mirrors, seed, trials, number + VISIBLE, purpose, redraw_both,
+            met[:count], rejected[:count],
         )  # fmt: skip
-        _count(rejected[:left], pair, rejections)
+        _count(rejected[:count], pair, rejections)
         number += A_STEP
-        for row in range(left):
+        for row in range(count):
             tau[pair[row]] = t if met[row] else 0
-        left = _drop_met(met[:left], v, v2, row_id, mirrored, pair)
+        count = _drop_met(met[:count], v, v2, row_id, mirrored, pair)
 
 
 def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
@@ -140,13 +140,13 @@ def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, s
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
     way = ways.number()
-    # Not compiled: a compiled loop would take seconds more to compile, all of what it calls being optimised again.
+    # Not compiled: a compiled loop would take seconds more, since all its callees are optimised again.
     for r, (start, stop) in enumerate(pairwise(bounds)):
         if start < stop:
-            some = slice(start, stop)
-            of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
+            span = slice(start, stop)
+            of_replica = keys.replica[span], keys.row_id[span], keys.mirrored[span]
             _follow_replica(
-                r, visible[some], other[some], of_replica, model, words, way, t, last, coupling, sums, tau[some],
-                rejections[some],
+                r, visible[span], other[span], of_replica, model, words, way, t, last, coupling, sums, tau[span],
+                rejections[span],
             )  # fmt: skip
     return tau, rejections

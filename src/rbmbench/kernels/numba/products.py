@@ -15,7 +15,7 @@ from rbmbench.kernels.numba.intrinsics import bits_on, lowest_bit
 from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pack_rows, transposed_copy, words_of
 from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
-FEW_ON = 16  # a row is summed if at most one unit in so many is on; sums take half of the time of tables there
+FEW_ON = 16  # a row is summed if at most one unit in 16 is on; sums then take half of the time of tables
 BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
 
 takes_tables = compiled()(ways.takes_tables)
@@ -58,28 +58,28 @@ def _units_on(words, row, units):
 
 @compiled()
 def _rows_by_units_on(words, most):
-    """Return the rows with at most so many units on, and the others."""
+    """Return the rows with at most ``most`` units on, and the others."""
     rows = words.shape[1]
-    few, others, count = np.empty(rows, np.int64), np.empty(rows, np.int64), 0
+    few, many, count = np.empty(rows, np.int64), np.empty(rows, np.int64), 0
     for row in range(rows):
         on = 0
         for w in range(len(words)):
             on += bits_on(words[w, row])
-        few[count], others[row - count] = row, row
+        few[count], many[row - count] = row, row
         count += on <= most
-    return few[:count], others[: rows - count]
+    return few[:count], many[: rows - count]
 
 
 @compiled()
 def _multiply_words(words, units, matrix, transposed, out):
     """Write the product of packed states, by tables or, for rows with few units on, as sums of rows of the matrix."""
-    few, others = _rows_by_units_on(words, units // FEW_ON)
-    if 2 * len(few) <= len(out):  # those of few rows are overwritten
+    few, many = _rows_by_units_on(words, units // FEW_ON)
+    if 2 * len(few) <= len(out):  # the products of rows with few units on are overwritten
         multiply_words(words, units, matrix, transposed, out)
-    elif len(others):
-        product = np.empty((len(others), out.shape[1]), out.dtype)
-        multiply_words(words[:, others], units, matrix, transposed, product)
-        out[others] = product
+    elif len(many):
+        product = np.empty((len(many), out.shape[1]), out.dtype)
+        multiply_words(words[:, many], units, matrix, transposed, product)
+        out[many] = product
     if not len(few):
         return
     summed = transposed_copy(matrix) if transposed else matrix
@@ -91,9 +91,9 @@ def _multiply_words(words, units, matrix, transposed, out):
 
 @compiled()
 def _multiply(states, across, matrix, transposed, out, done):
-    """Write the products of replicas by tables, and which are done, those with states 0 and 1; return whether all are.
+    """Write the products of the replicas whose states are all 0 or 1, and whether each is done; return whether all are.
 
-    An array that is returned costs 5 microseconds, in which Numba reads its type from a pickle.
+    ``done`` is an argument: Numba takes 5 microseconds to return an array, as it reads its type from a pickle.
     """
     units = states.shape[1 if across else 2]
     words = np.empty((words_of(units), out.shape[1]), np.uint64)
@@ -127,7 +127,7 @@ def multiply_binary(states, matrix, out):
         return
     rows, across = rows_first(states)
     rows = rows.view()
-    rows.flags.writeable = False  # whether an array can be written is part of its type, for which Numba compiles anew
+    rows.flags.writeable = False  # writeability is part of the type, for which Numba compiles anew
     done = np.empty(len(out), np.bool_)
     if not _multiply(rows, across, *_operand(matrix), out, done):
         for r in np.flatnonzero(~done):

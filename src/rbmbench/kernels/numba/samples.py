@@ -78,11 +78,11 @@ def unlearn_lazily(
 
 
 @compiled()
-def _add_to_rows_on(states, others, share, matrix):
-    """Add share times the other states to the rows of the matrix whose unit is on."""
+def _add_to_rows_on(states, added, share, matrix):
+    """Add ``share`` times ``added`` to the rows of the matrix whose unit is on."""
     for i in range(states.size):
         if states[i] != 0:
-            add_one(others, share, matrix[i])
+            add_one(added, share, matrix[i])
 
 
 @compiled()

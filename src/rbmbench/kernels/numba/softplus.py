@@ -30,7 +30,7 @@ def _softplus_parts(activation, bias, positive, product, means):
                     t = exp_minus(abs(a))
                     block_positive += max(a, zero)
                     block_product *= one + t
-                    if means is not None:  # decided when this is compiled
+                    if means is not None:  # decided at compile time
                         activation[r, row, i] = (one if a >= zero else t) / (one + t)
                 row_positive += block_positive
                 row_product *= block_product

@@ -51,7 +51,7 @@ def pack_rows(states, words):
     Bit i of word w of a row is unit 64 w + i. Return whether all states are 0 or 1.
     """
     rows, units = states.shape
-    whole, faults, rest = units // WORD, np.uint64(0), np.zeros(WORD, states.dtype)
+    whole, faults, last_word = units // WORD, np.uint64(0), np.zeros(WORD, states.dtype)
     for row in range(rows):
         start = states[row].ctypes.data
         for w in range(whole):
@@ -59,8 +59,8 @@ def pack_rows(states, words):
             faults |= fault
         if whole * WORD < units:
             for i in range(units - whole * WORD):
-                rest[i] = states[row, whole * WORD + i]
-            words[whole, row], fault = binary_word(states, rest.ctypes.data)
+                last_word[i] = states[row, whole * WORD + i]
+            words[whole, row], fault = binary_word(states, last_word.ctypes.data)
             faults |= fault
     return faults == 0
 
@@ -102,7 +102,7 @@ def _place(array):
 
 @compiled()
 def _rows_as_they_are(matrix, units, columns, strip):
-    """Return the place of the rows of a matrix (units, columns): there, or in the strip if zeros have to fill it."""
+    """Return the place of the rows of a matrix (units, columns): in it, or in the strip if zeros have to be added."""
     first, last = units
     start, end = columns
     if last - first == WORD and end - start == strip.shape[1]:
@@ -163,7 +163,7 @@ def _fill_tables(like, place, groups, lines, tables):
 def _add_word(like, words, sums, out, tables, groups, lines, following, count):
     """Write the sums of each row plus its entries of the tables to ``out``; both are places.
 
-    Meanwhile the ``count`` rows at the place ``following``, from which the next tables are made, come to the cache.
+    Meanwhile the ``count`` rows at the place ``following``, the source of the next tables, are fetched to the cache.
     """
     for row in range(words.size):
         source, target, word = sums[0] + row * sums[1], out[0] + row * out[1], words[row]

@@ -4,8 +4,8 @@
 Few chains make many sweeps with the same weights. Where that pays, weights are rounded to multiples of 2^-30 of the sum
 of their column, so that sums of them are exact in int32. A sweep then adds the rows of the units that changed since the
 last one, in strips of columns whose rows stay in the first-level cache while all chains pass, or the rows of the units
-that are on where these are fewer. Rounding in any order moves an activation less than a known distance. Units that this
-could decide otherwise, about one in ten thousand, and exchanges, are decided by the float32 products of `_project` and
+that are on where these are fewer. The effect of rounding on an activation has a known bound. Units for which
+it could matter, about one in ten thousand, and exchanges, are decided by the float32 products of `_project` and
 `_reconstruct`. So the states are those of these products, bit for bit.
 """
 
@@ -190,7 +190,7 @@ def _list_changes(k, row, fixed):
 
 @compiled()
 def _add_all_changes(states, at, beta, fixed, activation):
-    """Write the products of states of all chains, but for those at ``beta`` 0, whose activations are not needed.
+    """Write the products of states of all chains, except those at ``beta`` 0, whose activations are not needed.
 
     The sums of chain k are in row ``at[k]``.
     """
@@ -305,7 +305,7 @@ def _sweeps(way, library, near, W, W_transposed, b, c, beta, key, visible, sampl
     at, origin, size_of_c = np.arange(sets * chains), np.arange(chains), np.abs(c).sum()
     for sweep in range(samples.shape[1]):
         draw = number + np.uint64(sweep)
-        if near is None:  # decided when this is compiled, like all of these
+        if near is None:  # decided at compile time, as below
             if library[0]:
                 multiply_within(way, v, np.bool_(False), W, to_hidden)
             else:
@@ -376,7 +376,7 @@ def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
     library = size < SMALL or tables[0], size < SMALL or tables[1]
     # Rounding pays where few chains make many sweeps.
     rounds = W.dtype == np.float32 and samples.shape[2] >= LEAST_SWEEPS and m * n >= LEAST_MATRIX and not any(library)
-    # Not compiled: a compiled loop would take seconds more to compile, all of what it calls being optimised again.
+    # Not compiled: a compiled loop would take seconds more, since all its callees are optimised again.
     for r, trial in enumerate(draw.trials):
         W_transposed, key = W[r].T.copy(), (draw.seed, trial, draw.number, draw.purpose)
         near, narrow = _rounded(W[r], W_transposed, b[r], c[r], sets * chains) if rounds else (None, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reference kernels in plain NumPy, which define what all backends compute. Also the fallback without Numba.
+"""The reference kernels in plain NumPy, which define the results of all backends. Also the fallback without Numba.
 
 Shapes are those of `rbmbench.kernels`; `random` defines which random number each entry takes.
 """

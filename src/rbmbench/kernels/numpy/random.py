@@ -3,7 +3,7 @@
 
 The uniforms of one draw are one flat sequence per replica, and so are its coins (16-bit numbers); entry (row, unit) of
 a (rows, units) array takes position row * units + unit. A coin decides nearly every Bernoulli sample; 32 further bits
-are drawn for the rest, for a resolution of 2**-48.
+are drawn for the others, for a resolution of 2**-48.
 """
 
 import numpy as np
@@ -92,7 +92,7 @@ def row_uniforms(draw: Draw, keys: RowKeys) -> tuple[np.ndarray, np.ndarray]:
     """Return two uniforms per row, float64 (rows,): from the first two words of the Philox block with number row_id."""
     words = _words_at(draw._replace(purpose=draw.purpose | ROW), keys.replica, keys.row_id)
     u = ((word + 0.5) * 2.0**-32 for word in words[:2])
-    return tuple(np.where(keys.mirrored, 1 - one, one) for one in u)
+    return tuple(np.where(keys.mirrored, 1 - uniform, uniform) for uniform in u)
 
 
 def _refinements(draw: Draw, replica, position) -> np.ndarray:

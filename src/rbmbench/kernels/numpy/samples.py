@@ -30,8 +30,8 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
     share = rate / rate.dtype.type(visible.shape[1])
     statistics = visible.swapaxes(-1, -2) @ hidden, visible.sum(axis=1), hidden.sum(axis=1)
     for parameter, drift, sums in zip((W, b, c), (drift_W, drift_b, drift_c), statistics, strict=True):
-        ones = (slice(None), *[None] * (parameter.ndim - 1))
-        parameter[...] = decay[ones] * parameter + drift - share[ones] * sums
+        broadcast = (slice(None), *[None] * (parameter.ndim - 1))
+        parameter[...] = decay[broadcast] * parameter + drift - share[broadcast] * sums
 
 
 def unlearn_lazily(
@@ -55,10 +55,10 @@ def unlearn_lazily(
     factor[...] = decay * factor + 1
     scale *= decay
     for r in np.flatnonzero((factor >= LONGEST_WAIT) | (scale < SMALLEST_SCALE)):
-        own = slice(int(r), int(r) + 1)
-        own_scale, own_factor = (numbers[own, None, None].astype(W.dtype) for numbers in (scale, factor))
-        W[own] = own_scale * W[own] + own_factor * drift_W[own]
-        scale[own], factor[own] = 1, 0
+        entry = slice(int(r), int(r) + 1)
+        entry_scale, entry_factor = (numbers[entry, None, None].astype(W.dtype) for numbers in (scale, factor))
+        W[entry] = entry_scale * W[entry] + entry_factor * drift_W[entry]
+        scale[entry], factor[entry] = 1, 0
     share = rate / rate.dtype.type(visible.shape[1])
     W -= (share / scale).astype(W.dtype)[:, None, None] * (visible.swapaxes(-1, -2) @ hidden)
     W_transposed[...] = W.swapaxes(-1, -2)

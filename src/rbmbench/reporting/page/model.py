@@ -42,6 +42,7 @@ class Panel(Settings):
     title: str
     x_title: str
     y_title: str
+    sum_title: str = ""
     log_x: bool = False
     log_y: bool = False
     range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="of y; null: that of the curves")

@@ -31,11 +31,13 @@ def panel_of(chart: ChartPanel) -> Panel:
         x = np.unique(np.concatenate([_chosen(np.array(grid), chart.x, most) for grid in grids]))
     places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
     series = tuple(_series(curve, x, places) for curve in curves)
+    metric = metrics_of(chart)[:1]  # further metrics are named beside it
     return Panel(
         name=chart.name,
         title=chart.title,
         x_title=chart.x.title,
-        y_title=titles(metrics_of(chart)[:1]).get("title", chart.y.title),  # further metrics are named beside it
+        y_title=titles(metric).get("title", chart.y.title),
+        sum_title=titles(metric, " summed over the training set").get("title", chart.y.title),
         log_x=chart.x.log,
         log_y=chart.y.log,
         range=chart.y.range,

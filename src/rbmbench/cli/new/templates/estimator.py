@@ -47,9 +47,9 @@ class PartName(Estimator):
             visible = sample_visible(rbm, hidden, stream, self.buffers)
             rows.append(visible.copy())  # the next step writes to the same buffer
         all_rows = np.concatenate(rows, axis=1)
-        of_step = self.fading ** np.arange(self.k - 1, -1, -1.0)
-        of_row = np.repeat(of_step / of_step.sum() / visible.shape[1], visible.shape[1])
+        step_weights = self.fading ** np.arange(self.k - 1, -1, -1.0)
+        row_weights = np.repeat(step_weights / step_weights.sum() / visible.shape[1], visible.shape[1])
         weights = np.empty(all_rows.shape[:2], all_rows.dtype, like=all_rows)
-        weights[:] = np.asarray(of_row, like=all_rows)
+        weights[:] = np.asarray(row_weights, like=all_rows)
         # The last part are diagnostics, float64 (replicas,) by name: they become metrics of the run.
         return Population(all_rows, hidden_mean(rbm, all_rows, self.buffers), weights), state, {}

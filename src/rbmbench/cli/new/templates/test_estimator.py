@@ -16,11 +16,11 @@ K, FADING = 3, 0.5
 def test_without_earlier_steps_it_is_cd():
     rows = rbmbench.datasets.load("bars_and_stripes", side=3).train
     settings = {"hidden": 5, "batch": 8, "iterations": 11, "trials": 2, "precision": "float64", "backend": "numpy"}
-    own, cd = (
+    part, cd = (
         rbmbench.train(rows, estimator=name, options=options, **settings).rbm
         for name, options in {"part_name": {"k": K, "fading": 0.0}, "cd": {"k": K}}.items()
     )
-    np.testing.assert_allclose(own.W, cd.W, rtol=1e-9)
+    np.testing.assert_allclose(part.W, cd.W, rtol=1e-9)
 
 
 def test_its_expectation_is_the_weighted_mean_over_the_steps():

@@ -271,7 +271,7 @@ function axis(logarithmic, names = []) {
 
 function draw(card, panel, box) {
   const tip = element("div", { class: "tip", hidden: true });
-  box.parentNode.querySelector(".axis").textContent = panel.y_title.replace("per sample", card.view.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
+  box.parentNode.querySelector(".axis").textContent = (card.view.sum && panel.rows ? panel.sum_title : panel.y_title) + metricWords(panel);
   const options = {
     width: Math.max(box.clientWidth, 200),
     height: 250,
