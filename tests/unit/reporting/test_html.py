@@ -286,8 +286,8 @@ def test_results_of_the_present_code_are_not_marked(page_of_code):
     assert "other code" not in page
     assert "--forcerun" not in page
     # The two results of the table record nothing.
-    assert "Made with code that computes the same as the present: 1 of 3 results." in page
-    assert "Without a record of what their code computes: 2 results." in page
+    assert "Made with code that computes the same numbers as the present code: 1 of 3 results." in page
+    assert "Without a fingerprint of their code: 2 results." in page
 
 
 def test_page_shows_every_kind(layout, outputs, tmp_path):

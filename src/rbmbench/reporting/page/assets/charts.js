@@ -413,7 +413,7 @@ function build(article, figure) {
   const view = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false, singles: false, counted: "own" };
   const card = { name: article.id, article, panels, shade, machines, view, plots: [], boxes: [], pointed: null };
   const items = panels.map((panel) => {
-    const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys tell the values, the table below has them all` });
+    const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys show the values, the table below lists all` });
     card.boxes.push(box);
     const levels = levelWords(panel);
     return element("div", {}, element("h4", {}, `${panel.name}: ${panel.title}`), element("p", { class: "axis" }), box, ...(levels ? [element("p", { class: "axis" }, levels)] : []), dataTable(panel));
