@@ -11,6 +11,7 @@ from core_helpers import Enumerated, random_rbm, total_variation, total_variatio
 from scipy.stats import chi2, norm
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import NORMAL
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import bennett_log_partition, exact_log_partition, trajectory_ais_log_partition
 from rbmbench.likelihood.trajectories import acceptance, bennett_ratio
@@ -267,6 +268,16 @@ def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
     ratio = last.var(ddof=1) / (errors**2).mean() * (repetitions - 1)
     # The mean of 61 variances with 22 degrees of freedom each is off by about 4 %: limits at a tenth of the rate.
     assert chi2.ppf(ERROR_RATE / 10, repetitions - 1) < ratio < chi2.isf(ERROR_RATE / 10, repetitions - 1)
+
+
+@pytest.mark.parametrize("spread", [1, 30])
+def test_without_a_sample_between_two_models_the_interval_is_the_range_of_the_differences(spread):
+    lower, upper = np.random.default_rng(8).normal([[[-211.0]], [[307.0]]], spread, (2, 5, 7))
+    _, value = (estimate := bennett_log_partition(0.0, np.stack([lower, upper], axis=1)[:, None])).log_partition
+    error = estimate.standard_error[1]
+    assert value - NORMAL * error < lower.min()
+    assert value + NORMAL * error > upper.max()
+    assert error < np.ptp([lower, upper])
 
 
 def test_a_bennett_ratio_leaves_its_arrays_to_nobody():

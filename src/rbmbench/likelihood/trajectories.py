@@ -56,7 +56,7 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
 
     The standard error is that over the chains, which are independent of each other: rounds of a chain may be
     correlated, as may be its levels. The error of log Z at a level is the sum of those of the ratios below it, chain
-    by chain.
+    by chain. That of a ratio is half the range of d(x) if no sample lies between the two models.
 
     Parameters
     ----------
@@ -67,15 +67,18 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
         `rbmbench.samplers.TrajectoryTempering.advance` returns them; at least 2 chains.
     """
     differences = np.asarray(differences, np.float64)
-    ratios, errors = [0.0], [np.zeros(differences.shape[-1])]
+    chains = differences.shape[-1]
+    ratios, errors = [0.0], [np.zeros(chains)]
     for lower, upper in np.moveaxis(differences, 0, 2):
         ratio = bennett_ratio(lower, upper)
         up, down = _logistic(lower - ratio), _logistic(ratio - upper)
         slope = (up * (1 - up)).mean() + (down * (1 - down)).mean()
         ratios.append(ratio)
-        # If no sample lies between the two models, the equation does not determine their ratio.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        if slope * up.size >= 2:
             errors.append((up - down).mean(axis=0) / slope)
+        else:  # less than one sample lies between the two models: their ratio is somewhere in the range of d(x)
+            half = np.ptp([lower, upper]) / 2 * np.sqrt(chains)
+            errors.append(np.resize([half, -half], chains))
     summed = np.cumsum(errors, axis=0)
     return BennettEstimate(log_start + np.cumsum(ratios), summed.std(axis=-1, ddof=1) / np.sqrt(summed.shape[-1]))
 
