@@ -20,7 +20,11 @@ from rbmbench.planning.specs import parse_spec
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 KEPT = {f"{file.parts[-3]}/{file.stem}": file for file in sorted(REFERENCE.glob("*/meta/*.json"))}
-RUNS = {f"{folder.parts[-3]}/{folder.name}": folder for folder in sorted(REFERENCE.glob("*/runs/*"))}
+RUNS = {
+    f"{folder.parts[-3]}/{folder.name}": folder
+    for kind in ("runs", "evaluations")
+    for folder in sorted(REFERENCE.glob(f"*/{kind}/*"))
+}
 DEFECTS = read_yaml(REFERENCE / "defects.yaml")
 EARLY = "2026-11-22T23:57:01+00:00"
 
