@@ -273,8 +273,8 @@ def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
 @pytest.mark.parametrize("spread", [1, 30])
 def test_without_a_sample_between_two_models_the_interval_is_the_range_of_the_differences(spread):
     lower, upper = np.random.default_rng(8).normal([[[-211.0]], [[307.0]]], spread, (2, 5, 7))
-    _, value = (estimate := bennett_log_partition(0.0, np.stack([lower, upper], axis=1)[:, None])).log_partition
-    error = estimate.standard_error[1]
+    values, errors = bennett_log_partition(0.0, np.stack([lower, upper], axis=1)[:, None])
+    value, error = values[1], errors[1]
     assert value - NORMAL * error < lower.min()
     assert value + NORMAL * error > upper.max()
     assert error < np.ptp([lower, upper])

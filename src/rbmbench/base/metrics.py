@@ -7,7 +7,6 @@ A metric that is not in the table is shown under its own name, without a unit.
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import NormalDist
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class Metric:
 LEVEL = 0.95
 """Level of all intervals."""
 INTERVAL = f"{100 * LEVEL:g} % interval"  # in words
-NORMAL = round(NormalDist().inv_cdf((1 + LEVEL) / 2), 2)  # standard errors on each side of an interval
+TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+NORMAL = 1.96  # quantile TAILS[1] of the normal distribution: standard errors on each side of an interval
 SURELY = math.log(40)
 """Nats that annealing from the base model is above log Z in at most 2.5 of 100 cases, by Markov's inequality."""
 

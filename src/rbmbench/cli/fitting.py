@@ -151,8 +151,9 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     options = trained.get("options") or {}
     file_options = (options.get("options") or {}) if trained.get("name") == "held_out" else options
     columns = trained.get("columns") or ()
-    names = {"threshold"} if columns else {"threshold", "drop_columns"}
-    defaults = {k: v for k, v in file_options.items() if "path" in file_options and k in names and v not in (None, [])}
+    names = ("threshold",) if columns else ("threshold", "drop_columns")
+    recorded = {name: file_options.get(name) for name in names} if "path" in file_options else {}
+    defaults = {name: value for name, value in recorded.items() if value not in (None, [])}
     dataset = computing.read_data(arguments, columns, **defaults)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
         allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"

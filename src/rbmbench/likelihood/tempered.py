@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.metrics import LEVEL, NORMAL
+from rbmbench.base.metrics import NORMAL, TAILS
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
@@ -219,7 +219,7 @@ class _Tempering:
         (value, error), *estimates = ([values[-1] for values in bennett_log_partition(0.0, part)] for part in parts)
         noise, data, early, late = (estimate for estimate, _ in estimates)
         gap, drift = data - noise, late - early
-        error *= scipy.special.stdtrit(SETS - 2, (1 + LEVEL) / 2) / NORMAL
+        error *= scipy.special.stdtrit(SETS - 2, TAILS[1]) / NORMAL
         error = np.nan_to_num(max(error, abs(gap) / 2, abs(drift) / 2), nan=np.inf)
         counts = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
         return np.array([value, error, gap, drift, *counts])

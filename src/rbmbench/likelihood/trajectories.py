@@ -80,7 +80,7 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
             half = np.ptp([lower, upper]) / 2 * np.sqrt(chains)
             errors.append(np.resize([half, -half], chains))
     summed = np.cumsum(errors, axis=0)
-    return BennettEstimate(log_start + np.cumsum(ratios), summed.std(axis=-1, ddof=1) / np.sqrt(summed.shape[-1]))
+    return BennettEstimate(log_start + np.cumsum(ratios), summed.std(axis=-1, ddof=1) / np.sqrt(chains))
 
 
 def acceptance(differences: np.ndarray) -> np.ndarray:

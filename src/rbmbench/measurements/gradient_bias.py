@@ -21,7 +21,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
-from rbmbench.base.metrics import LEVEL
+from rbmbench.base.metrics import TAILS
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for, on_host
@@ -301,7 +301,7 @@ def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.nd
     raw = np.einsum("tp,tp->t", difference, difference) / parameters
     floor = variance_of_mean + truth.floor
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
-    half_width = stdtrit(max(1, len(blocks) - 1), (1 + LEVEL) / 2) * error
+    half_width = stdtrit(max(1, len(blocks) - 1), TAILS[1]) * error
     debiased = raw - floor
     ends = {"bias_low": debiased - half_width, "bias_high": debiased + half_width}
     return {"bias": raw, "bias_floor": floor, "bias_debiased": debiased} | ends

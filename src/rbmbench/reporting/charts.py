@@ -82,12 +82,15 @@ def of_run(run: RunData) -> dict[str, object]:
     return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": tuple(stages)}
 
 
-def titles(metrics: Sequence[str], mean: str = " per sample") -> dict[str, str]:
-    """Return the fields of an `Axis` of metrics that share a unit; pictures have the title of the first alone."""
+def titles(metrics: Sequence[str], scope: str = " per sample") -> dict[str, str]:
+    """Return the fields of an `Axis` of metrics that share a unit; pictures have the title of the first alone.
+
+    ``scope`` follows the unit of metrics that can be summed over the samples.
+    """
     if not metrics:
         return {}
     first = metric_of(metrics[0])
-    unit = f" ({first.unit}{mean * first.summed})" if first.unit else ""
+    unit = f" ({first.unit}{scope * first.summed})" if first.unit else ""
     title = " and ".join(metric_of(name).title for name in metrics) + unit
     return {"title": title, "label": first.title, "unit": first.unit}
 

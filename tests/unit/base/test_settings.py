@@ -2,6 +2,7 @@
 """Settings: checked in one line, frozen, and the same digest for the same content."""
 
 import json
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 import rbmbench
 from rbmbench import estimators, likelihood, samplers, updates
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import NORMAL, TAILS
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
     AnnealingSettings,
@@ -184,3 +186,7 @@ def test_where_may_depend_on_the_key():
 def test_what_is_no_mapping_at_all_is_one_line(text):
     with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must [^\n]*\Z"):
         parse(RunSettings, text, "config.yaml")
+
+
+def test_the_normal_quantile_is_that_of_the_level_of_intervals():
+    assert round(NormalDist().inv_cdf(TAILS[1]), 2) == NORMAL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two-sided confidence intervals at `LEVEL` for numbers from a few trials or trained models.
+"""Two-sided confidence intervals for numbers from a few trials or trained models, at the level of `base.metrics`.
 
 Fewer than `FEWEST` trials give no interval: its ends are NaN. All intervals are the same at every call.
 """
@@ -10,7 +10,7 @@ from itertools import islice, product
 import numpy as np
 import scipy  # scipy.special is imported at its first use; scipy.stats, of the same quantiles, takes most of a second
 
-from rbmbench.base.metrics import LEVEL
+from rbmbench.base.metrics import TAILS
 
 FEWEST = 3
 DRAWS = 4000
@@ -19,7 +19,6 @@ UNBOUNDED, INFINITE = 1e12, 1e8
 """Replacement of an infinite error of an estimate, nats; statistics from which on they count as infinite."""
 MOST_STARTS, MOST_PASSES = 1000, 200
 NAN = float("nan")
-TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
 
 Interval = tuple[float, float, float]
 """A number, and the lower and the upper end of its interval."""
