@@ -67,6 +67,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, func, types, args, kwargs):
         if kwargs.pop("subok", None) is not None:
             raise TypeError("subok is not supported yet")
+        if "device" in kwargs:  # passed by NumPy's ones and full, although the caller does not
+            raise TypeError(f"{func.__name__}() got an unexpected keyword argument 'device'")
         if func.__name__ == "argsort" and kwargs.get("kind") not in (None, "stable"):
             raise ValueError("kind can only be None or 'stable'")
         on_device = isinstance(args[0], DeviceArray)
