@@ -3,6 +3,8 @@
 
 from contextlib import contextmanager
 
+import numpy as np
+
 from rbmbench.kernels import backends
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
@@ -17,6 +19,11 @@ class DeviceNamespace:
     def asarray(array):
         """Return an array of the device."""
         return array if isinstance(array, DeviceArray) else DeviceArray(array.copy())
+
+    @staticmethod
+    def empty(shape):
+        """Return an uninitialised array of the device, float64."""
+        return DeviceArray(np.empty(shape))
 
 
 @contextmanager

@@ -119,12 +119,12 @@ def annealed_curve(
             estimate = annealing
         end = len(order) if is_compared else snapshot_count
         models, begun = evaluation.next(min(-(-threads // trials), end - evaluation.done))
-        count = models.W.shape[0]
+        count, models = models.W.shape[0], models.like(arrays.empty(0))
         # A model's random numbers depend on its snapshot and trial, not on other trials.
         snapshot_numbers = first_snapshot + np.array(order[evaluation.done : evaluation.done + count])[:, None]
         trial_numbers = np.arange(first_trial, first_trial + trials)
         log_z = estimate(
-            models.like(arrays.empty(0)),
+            models,
             seed=settings.seed,
             base=base,
             keys=((snapshot_numbers + (trial_numbers << 16)) % 2**32).ravel(),

@@ -18,15 +18,17 @@ import shim.device
 from rbmbench import estimators, samplers
 from rbmbench.base.errors import TrainingError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
+from rbmbench.base.settings import AnnealingSettings, EstimateSettings, GroundTruthSettings
 from rbmbench.kernels import backend_name, kernels_for, on_host
 from rbmbench.kernels import cupy as cupy_kernels
 from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.measurements import gradient_bias
 from rbmbench.training import trainer
+from rbmbench.training.snapshots import annealed_curve
 from rbmbench.updates.ssd import spectral_step
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu, runs_on_cpu
+from shim.runs import DeviceNamespace
 
 OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
 DATA = binary_data(23, 7)
@@ -196,6 +198,23 @@ def test_runs_too_large_to_enumerate_leave_snapshots_on_the_host(device):
         assert type(ours.snapshots[name]) is np.ndarray
         np.testing.assert_allclose(ours.snapshots[name], expected, rtol=0, atol=1e-10)
     assert not np.array_equal(ours.snapshots["snapshot_W"][0], ours.snapshots["snapshot_W"][2])
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("further", "threads"), [({}, 3), ({"tempering": {"products": 3000}}, 1)])
+def test_snapshots_are_evaluated_on_device_arrays(device, further, threads):
+    models = random_rbm(13, 11, (3, 2), scale=0.3)
+    snapshots = {f"snapshot_{name}": array for name, array in models.parameters._asdict().items()}
+    snapshots["snapshot_iterations"] = np.array([0, 5, 7])
+    settings = parse(AnnealingSettings, {"particles": 5, "temperatures": 17, **further}, "annealing")
+    rows, test = binary_data(23, 13), {"test": binary_data(3, 13)}
+    ours, theirs = (
+        annealed_curve(snapshots, rows, settings, test, arrays=arrays, threads=threads)
+        for arrays in (DeviceNamespace, np)
+    )
+    assert device.launches["softplus_sum"]  # of the rows
+    assert ours.drop(columns="value").equals(theirs.drop(columns="value"))
+    np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-9)
 
 
 @NEEDS_COMPILER
