@@ -41,7 +41,7 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
 
 
 @cache
-def _library(dtype: str) -> ctypes.CDLL:
+def _library(dtype: np.dtype) -> ctypes.CDLL:
     """Return the kernels compiled for one type of array: once for all processes, as g++ takes seconds."""
     source = '#include "cuda_shim.h"\n' + _device.source() + "".join(f"\nEXPORT({name})" for name in signatures())
     flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-sign-compare", "-shared", "-fPIC"]
@@ -66,7 +66,7 @@ def _compile(command: list[str], source: str, library: Path) -> None:
         made.rename(library)
 
 
-SHIMMED = ("launch", "empty", "copy_in", "most_shared_bytes", "multiply_halves")
+SHIMMED = ("launch", "empty", "copy_in", "most_shared_bytes", "multiply")
 
 
 class Launch(ctypes.Structure):
@@ -101,7 +101,7 @@ class HostDevice:
         kept = [self._argument(*parameter, np.dtype(dtype), value) for parameter, value in pairs]
         addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
         how = Launch(grid, *block, shared_bytes, self.reverse_threads)
-        run = getattr(_library(dtype), f"shim_{name}")
+        run = getattr(_library(np.dtype(dtype)), f"shim_{name}")
         run.restype = ctypes.c_char_p
         wrong = run(ctypes.byref(how), addresses)
         assert wrong is None, f"{name}: {wrong.decode()}"
@@ -121,10 +121,19 @@ class HostDevice:
         assert value.dtype == expected, f"array of {value.dtype}, not {expected}"
         return np.array(value.on_host.ctypes.data, np.uint64)
 
-    def multiply_halves(self, states, across, matrix, transposed, out, add):
-        """Multiply as `rbmbench.kernels.cupy._device.multiply_halves` says, which no CPU can show of cuBLAS."""
-        a, b = ((part.on_host.astype(np.uint32) << 16).view(np.float32) for part in (states, matrix))
-        a, b = a.swapaxes(1, 2) if across else a, b.swapaxes(1, 2) if transposed else b
+    def multiply(self, states, across, matrix, transposed, out, add=False):
+        """Multiply as `rbmbench.kernels.cupy._device.multiply` says, which no CPU can show of cuBLAS."""
+        arrays = states.on_host, matrix.on_host
+        for array in arrays:
+            assert array[:1].flags.c_contiguous
+            assert array.dtype == (np.uint16 if array.dtype == np.uint16 else out.dtype)
+            assert array.strides[0] in (0, array[:1].nbytes) or len(array) == 1
+        if arrays[0].dtype == np.uint16:  # bfloat16
+            arrays = [(array.astype(np.uint32) << 16).view(np.float32) for array in arrays]
+        a, b = (
+            array.swapaxes(1, 2) if turned else array
+            for array, turned in zip(arrays, (across, transposed), strict=True)
+        )
         out.on_host[...] = out.on_host + a @ b if add else a @ b
 
     def empty(self, shape, dtype):

@@ -87,9 +87,10 @@ def population_sums(population: Population, buffers: Buffers, name: Hashable) ->
     else:
         weighted = buffers.get((name, "weighted hidden"), hidden.shape, hidden)
         np.multiply(hidden, weights[..., None], out=weighted)
-    kernels_for(W).multiply_binary(visible.swapaxes(-1, -2), weighted, W)
-    np.matmul(weights[:, None, :], visible, out=b)
-    np.matmul(weights[:, None, :], hidden, out=c)
+    kernels = kernels_for(W)
+    kernels.multiply_binary(visible.swapaxes(-1, -2), weighted, W)
+    kernels.sum_rows(weights, visible, b)
+    kernels.sum_rows(weights, hidden, c)
     return PhaseSums(Statistics(W, b[:, 0], c[:, 0]), scale)
 
 

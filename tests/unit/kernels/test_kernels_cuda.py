@@ -359,7 +359,7 @@ def compile_with_nvrtc(library, source, architecture, options):
     ],
 )
 def test_the_source_compiles_for_devices(tmp_path, architecture, dtype):
-    options = [*_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
+    options = [*_device.OPTIONS, f"-DREAL={_device.TYPES[np.dtype(dtype)]}"]
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")
     nvrtc = find_library("nvrtc")
     if nvcc:

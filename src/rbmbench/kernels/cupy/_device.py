@@ -14,7 +14,7 @@ _HERE = Path(__file__).resolve().parent
 # Without -use_fast_math, results agree with the other backends up to rounding. CuPy adds -ftz=true, which flushes
 # numbers below 1e-38 to zero.
 OPTIONS = ("-std=c++17",)
-TYPES = {"float32": "float", "float64": "double"}
+TYPES = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 SHARED_BYTES = 48 * 1024  # default limit of shared memory per block on every CUDA device
 
 
@@ -26,19 +26,21 @@ def source() -> str:
 
 
 @cache
-def _module(dtype: str):
+def _module(dtype: np.dtype):
     import cupy
 
     return cupy.RawModule(code=source(), options=(*OPTIONS, f"-DREAL={TYPES[dtype]}"))
 
 
 @cache
-def _function(name: str, dtype: str):
+def _function(name: str, dtype: np.dtype):
     return _module(dtype).get_function(name)
 
 
-def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: tuple, shared_bytes: int = 0) -> None:
-    """Launch a kernel for the type of REAL ``dtype``, "float32" or "float64".
+def launch(
+    name: str, dtype: np.dtype, grid: int, block: tuple[int, int], arguments: tuple, shared_bytes: int = 0
+) -> None:
+    """Launch a kernel for the type of REAL ``dtype``, float32 or float64.
 
     ``grid`` is the number of thread blocks, ``block`` the shape of their threads. Arguments are device arrays, and
     NumPy scalars of exactly the types of the kernel's parameters; uint64 zero is a null pointer. ``shared_bytes`` is
@@ -50,31 +52,49 @@ def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: 
     function((grid,), block, arguments, shared_mem=shared_bytes)
 
 
-def multiply_halves(states, across: bool, matrix, transposed: bool, out, add: bool) -> None:
-    """Write, or add, the products of states with matrices of bfloat16 numbers (as uint16) to float32 ``out``.
+@cache
+def _product_types(character: str) -> tuple:
+    """Return cuBLAS's types of the entries, the results and the sums of products, and host arrays of 0 and 1.
+
+    ``character`` is "f", "d", or "H" (uint16) for bfloat16 entries, whose products are float32.
+    """
+    from cupy.cuda import runtime
+    from cupy_backends.cuda.libs import cublas
+
+    double, single = runtime.CUDA_R_64F, runtime.CUDA_R_32F
+    entries = {"H": runtime.CUDA_R_16BF, "f": single, "d": double}[character]
+    results, sums = (double, cublas.CUBLAS_COMPUTE_64F) if character == "d" else (single, cublas.CUBLAS_COMPUTE_32F)
+    dtype = np.float64 if character == "d" else np.float32
+    return entries, results, sums, (np.zeros(1, dtype), np.ones(1, dtype))
+
+
+def multiply(states, across: bool, matrix, transposed: bool, out, add: bool = False) -> None:
+    """Write, or add, the products of states with matrices to contiguous ``out`` (replicas, rows, columns).
 
     States are (replicas, rows, units), or (replicas, units, rows) if they lie ``across``; matrices (replicas, units,
-    columns), or (replicas, columns, units) if ``transposed``; ``out`` (replicas, rows, columns). All are contiguous.
+    columns), or (replicas, columns, units) if ``transposed``; those of a replica are contiguous, and may be the same
+    for all. Entries are float32, float64, or bfloat16 (as uint16) for float32 ``out``.
+
+    Unlike `cupy.matmul` it copies no transposed operand, and takes a tenth of its time on the host.
     """
-    import cupy
+    from cupy.cuda import device
     from cupy_backends.cuda.libs import cublas
 
     replicas, rows, columns = out.shape
     units = states.shape[1 if across else 2]
     if not out.size or not units:
+        if not add:
+            out[...] = 0
         return
+    entries, results, sums, factors = _product_types(matrix.dtype.char)
     # cuBLAS stores columns first: it reads these matrices as transposes, and multiplies them in the other order.
     operations = [cublas.CUBLAS_OP_T if turned else cublas.CUBLAS_OP_N for turned in (transposed, across)]
-    alpha, beta = np.ones(1, np.float32), np.full(1, add, np.float32)
-    bfloat16, float32 = cupy.cuda.runtime.CUDA_R_16BF, cupy.cuda.runtime.CUDA_R_32F
-    handle = cupy.cuda.device.get_cublas_handle()
-    cublas.setStream(handle, cupy.cuda.get_current_stream().ptr)
     cublas.gemmStridedBatchedEx(
-        handle, *operations, columns, rows, units, alpha.ctypes.data,
-        matrix.data.ptr, bfloat16, matrix.shape[2], units * columns,
-        states.data.ptr, bfloat16, states.shape[2], rows * units, beta.ctypes.data,
-        out.data.ptr, float32, columns, rows * columns,
-        replicas, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT,
+        device.get_cublas_handle(), *operations, columns, rows, units, factors[1].ctypes.data,
+        matrix.data.ptr, entries, matrix.shape[2], matrix.strides[0] // matrix.itemsize,
+        states.data.ptr, entries, states.shape[2], states.strides[0] // states.itemsize, factors[add].ctypes.data,
+        out.data.ptr, results, columns, rows * columns,
+        replicas, sums, cublas.CUBLAS_GEMM_DEFAULT,
     )  # fmt: skip
 
 

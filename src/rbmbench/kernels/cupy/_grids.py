@@ -63,4 +63,4 @@ def start(name, dtype, blocks: int, arguments: tuple, *, lanes=THREADS, threads=
     """Launch a kernel with blocks of shape (lanes, threads / lanes); do nothing if there are no blocks."""
     if blocks:
         shape = lanes, threads // lanes
-        _device.launch(name, np.dtype(dtype).name, blocks, shape, arguments, shared_bytes)
+        _device.launch(name, np.dtype(dtype), blocks, shape, arguments, shared_bytes)

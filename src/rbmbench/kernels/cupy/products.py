@@ -2,8 +2,8 @@
 """Products with binary states, by cuBLAS or on tensor cores, and distances between packed states.
 
 Tensor cores multiply bfloat16 numbers and add in float32. States are exact in bfloat16, and a float32 matrix is the sum
-of three bfloat16 matrices, so three products give that of float32. RBMBENCH_PRODUCTS=tensor_cores selects them; they
-have not been measured, so they are not chosen automatically. States other than 0 and 1 give NaN then.
+of three bfloat16 matrices, so three products give that of float32. RBMBENCH_PRODUCTS=tensor_cores selects them.
+States other than 0 and 1 give NaN then.
 """
 
 import numpy as np
@@ -19,14 +19,36 @@ PARTS = 3
 
 def multiply_binary(states, matrix, out):
     if ways.number() != ways.TENSOR_CORES or matrix.dtype != np.float32:
-        np.matmul(states, matrix, out=out)
+        _device.multiply(*_stored(states, out), *_stored(matrix, out), contiguous(out))
         return
     (states, across), (matrix, transposed) = rows_first(states), rows_first(matrix)
     halves, parts = _device.empty(states.shape, np.uint16), _device.empty((PARTS, *matrix.shape), np.uint16)
     for name, numbers, target in (("half_states", states, halves), ("cut", matrix, parts)):
         start(name, np.float32, -(-numbers.size // THREADS), (contiguous(numbers), target, *sized(numbers.size)))
     for number in range(PARTS):
-        _device.multiply_halves(halves, across, parts[number], transposed, contiguous(out), add=number > 0)
+        _device.multiply(halves, across, parts[number], transposed, contiguous(out), add=number > 0)
+
+
+def sum_rows(weights, rows, out):
+    _device.multiply(*_stored(weights[:, None, :], out), *_stored(rows, out), contiguous(out))
+
+
+def _stored(array, out):
+    """Return an array (replicas, rows, columns) as its entries lie in memory, and whether its last axes are exchanged.
+
+    The entries of a replica are contiguous, of the type of ``out``, else it is a copy; replicas may be the same.
+    """
+    array = array.astype(out.dtype, copy=False)
+    if _is_contiguous(array.shape[1:], array.strides[1:], array.itemsize):
+        return array, False
+    if _is_contiguous(array.shape[:0:-1], array.strides[:0:-1], array.itemsize):
+        return array.swapaxes(1, 2), True
+    return array.copy(), False
+
+
+def _is_contiguous(shape, strides, itemsize) -> bool:
+    rows, columns = shape
+    return (columns == 1 or strides[1] == itemsize) and (rows == 1 or strides[0] == columns * itemsize)
 
 
 def _words(states):

@@ -36,6 +36,7 @@ __all__ = [
     "sample_rows",
     "softplus_difference",
     "softplus_sum",
+    "sum_rows",
     "tempered_sweeps",
     "uniforms",
     "unlearn_lazily",

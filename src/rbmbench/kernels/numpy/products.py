@@ -42,6 +42,11 @@ def multiply_binary(states, matrix, out) -> None:
     np.matmul(states, matrix, out=out)
 
 
+def sum_rows(weights, rows, out) -> None:
+    """Write the sums of rows (replicas, rows, units) with weights (replicas, rows) to ``out`` (replicas, 1, units)."""
+    np.matmul(weights[:, None, :], rows, out=out)
+
+
 def packed_rows(states) -> PackedRows:
     """Return rows of states (rows, units), entries 0 or 1 of any type, packed once for many products.
 
