@@ -91,6 +91,7 @@ class HostDevice:
 
     def launch(self, name, dtype, grid, block, arguments, shared_bytes=0):
         """Run a kernel; hold its arguments to the types of its signature, and its size to what the device allows."""
+        assert isinstance(dtype, np.dtype)  # keys of the compiled modules
         assert 0 < grid < 2**31
         assert 0 < block[0] * block[1] <= 1024
         assert shared_bytes <= max(self.shared_limit, _device.SHARED_BYTES)
@@ -98,10 +99,10 @@ class HostDevice:
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name
         pairs = zip(parameters, arguments, strict=True)
-        kept = [self._argument(*parameter, np.dtype(dtype), value) for parameter, value in pairs]
+        kept = [self._argument(*parameter, dtype, value) for parameter, value in pairs]
         addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
         how = Launch(grid, *block, shared_bytes, self.reverse_threads)
-        run = getattr(_library(np.dtype(dtype)), f"shim_{name}")
+        run = getattr(_library(dtype), f"shim_{name}")
         run.restype = ctypes.c_char_p
         wrong = run(ctypes.byref(how), addresses)
         assert wrong is None, f"{name}: {wrong.decode()}"

@@ -290,9 +290,9 @@ def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
     out = DeviceArray(np.zeros(256))
     if 0 < waiting < 256:
         with pytest.raises(AssertionError, match="threads wait at a barrier that others never reach"):
-            device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+            device.launch("broken", np.dtype(np.float64), 1, (256, 1), (out, np.int32(waiting)))
     else:
-        device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+        device.launch("broken", np.dtype(np.float64), 1, (256, 1), (out, np.int32(waiting)))
         np.testing.assert_array_equal(out.get(), np.arange(256))
 
 
@@ -306,7 +306,7 @@ def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch
     for name in ("signatures", "_library"):
         monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
     with cuda_on_cpu(shared_limit=max(asked, _device.SHARED_BYTES)) as device:
-        run = partial(device.launch, "broken", "float64", 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
+        run = partial(device.launch, "broken", np.dtype(np.float64), 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
         if fits:
             run()
         else:

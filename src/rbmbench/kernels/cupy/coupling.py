@@ -15,7 +15,7 @@ def _over_rows(name: str, array, *arguments) -> None:
     lanes = min(THREADS, max(16, power_of_two(-(-units // COINS))))  # 16: a chunk of Philox blocks
     if rows:
         shape, shared_bytes = (lanes, 1), 8 * lanes
-        _device.launch(name, np.dtype(array.dtype).name, rows, shape, (*arguments, *sized(units)), shared_bytes)
+        _device.launch(name, array.dtype, rows, shape, (*arguments, *sized(units)), shared_bytes)
 
 
 def mean_of_rows(activation, bias, keys):
