@@ -154,7 +154,8 @@ def counted():
 @cache
 def requested():
     """Return the request of every job, by its id."""
-    return {name: request(job.work) for name, job in counted().items()}
+    gpus = {name: gpu_count() if jobs.of_name(job.kind).takes_gpu else 0 for name, job in PLAN.jobs.items()}
+    return {name: request(job.work, gpus[name]) for name, job in counted().items()}
 
 
 def request_of(name):
