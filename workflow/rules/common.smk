@@ -154,8 +154,7 @@ def counted():
 @cache
 def requested():
     """Return the request of every job, by its id."""
-    gpus = {name: gpu_count() if jobs.of_name(job.kind).takes_gpu else 0 for name, job in PLAN.jobs.items()}
-    return {name: request(job.work, gpus[name]) for name, job in counted().items()}
+    return {name: request(job.work, gpus_of(jobs.of_name(PLAN.jobs[name].kind))) for name, job in counted().items()}
 
 
 def request_of(name):
@@ -185,6 +184,11 @@ def more_each_attempt(amount):
 def gpu_count():
     """Return the GPUs of a job that trains or anneals: one if the configuration or RBMBENCH_BACKEND is cupy."""
     return 1 if os.environ.get("RBMBENCH_BACKEND") == "cupy" else 0
+
+
+def gpus_of(kind):
+    """Return the GPUs of a job of a kind."""
+    return gpu_count() if kind.takes_gpu else 0
 
 
 def batch_of(group):

@@ -30,7 +30,7 @@ for kind in jobs.kinds():
             resources:
                 mem_mb=lambda wildcards, attempt: request_of(wildcards.job).megabytes_at(attempt),
                 runtime=lambda wildcards, attempt: request_of(wildcards.job).minutes_at(attempt),
-                gpu=gpu_count() if kind.takes_gpu else 0,
+                gpu=gpus_of(kind),
             params:
                 kind=kind.name,
                 settings=lambda wildcards: settings_of(wildcards.job),
@@ -63,7 +63,7 @@ for bundle in BUNDLES:
         resources:
             mem_mb=partial(most_megabytes, bundle),
             runtime=more_each_attempt(LEAST_MINUTES),
-            gpu=gpu_count() if jobs.of_name(bundle.jobs[0].kind).takes_gpu else 0,
+            gpu=gpus_of(jobs.of_name(bundle.jobs[0].kind)),
         params:
             code=partial(codes_of_bundle, bundle),
             commands=[command_of(job) for job in bundle.jobs],

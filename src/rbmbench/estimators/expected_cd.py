@@ -46,7 +46,7 @@ class ExpectedCD(Estimator):
         check_sizes(rbm.visible_units, rbm.hidden_units)
         from_rows = Conditional(positive.hidden.astype(np.float64, copy=False))
         to_visible, to_hidden = visible_given_hidden(rbm), hidden_given_visible(rbm)
-        rows = np.ones_like(rbm.W, np.float64, "C", shape=positive.hidden.shape[:2]) / positive.hidden.shape[1]
+        rows = np.zeros(positive.hidden.shape[:2], np.float64, like=rbm.W) + 1 / positive.hidden.shape[1]
         distribution = to_visible.push(from_rows.push(rows))
         for _ in range(self.k - 1):
             distribution = to_visible.push(to_hidden.push(distribution))

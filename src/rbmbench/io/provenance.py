@@ -19,8 +19,10 @@ from rbmbench.base.machine import usable_cores, usable_memory
 
 _restarted: float | None = None
 
-PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
-PACKAGES += "cupy-cuda12x", "cupy-cuda13x"
+PACKAGES = (
+    *("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake"),
+    *("cupy-cuda12x", "cupy-cuda13x"),
+)
 
 
 def collect() -> dict[str, object]:

@@ -47,7 +47,7 @@ def product_table(mean: Array) -> Array:
     states of y).
     """
     replicas, given_states, units = mean.shape
-    table = np.ones_like(mean, order="C", shape=(replicas, 1, given_states))
+    table = 1 + np.zeros((replicas, 1, given_states), mean.dtype, like=mean)
     for unit in range(units):
         p = mean[:, None, :, unit]
         both = np.empty((replicas, table.shape[1], 2, given_states), mean.dtype, like=mean)

@@ -36,7 +36,7 @@ class Buffers:
         """Return an array of ones, which must not be written to."""
         array = self._arrays.get(("ones", shape))
         if array is None or array.dtype != like.dtype:
-            array = self._arrays["ones", shape] = np.ones_like(like, order="C", shape=shape)
+            array = self._arrays["ones", shape] = 1 + np.zeros(shape, like.dtype, like=like)
         return array
 
 

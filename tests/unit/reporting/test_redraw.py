@@ -113,8 +113,10 @@ def test_curves_have_three_quarters_of_a_column(repository, name):
     picture.draw_without_rendering()
     assert min(ax.get_position().width for ax in picture.axes) > 0.745
     if name == "sdcp_fig3":
-        notes = [text.get_text() for text in picture.axes[0].texts]
-        assert any(note.startswith("log Z rests on few particles: PCD-24") for note in notes)
+        note = (
+            "log Z rests on few particles: PCD-24\N{NO-BREAK SPACE}1.9, S-DCP\N{NO-BREAK SPACE}6x4\N{NO-BREAK SPACE}6.6"
+        )
+        assert note in [text.get_text().splitlines()[0] for text in picture.axes[0].texts]
 
 
 def test_a_damaged_chart_is_refused_in_one_line(kept, capsys):

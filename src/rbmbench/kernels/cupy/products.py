@@ -39,16 +39,10 @@ def _stored(array, out):
     The entries of a replica are contiguous, of the type of ``out``, else it is a copy; replicas may be the same.
     """
     array = array.astype(out.dtype, copy=False)
-    if _is_contiguous(array.shape[1:], array.strides[1:], array.itemsize):
+    if array[:1].flags.c_contiguous:
         return array, False
-    if _is_contiguous(array.shape[:0:-1], array.strides[:0:-1], array.itemsize):
-        return array.swapaxes(1, 2), True
-    return array.copy(), False
-
-
-def _is_contiguous(shape, strides, itemsize) -> bool:
-    rows, columns = shape
-    return (columns == 1 or strides[1] == itemsize) and (rows == 1 or strides[0] == columns * itemsize)
+    turned = array.swapaxes(1, 2)
+    return (turned, True) if turned[:1].flags.c_contiguous else (array.copy(), False)
 
 
 def _words(states):

@@ -13,7 +13,7 @@ from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numba.intrinsics import bits_on, lowest_bit
 from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pack_rows, transposed_copy, words_of
-from rbmbench.kernels.numpy.products import PackedRows, rows_first, sum_rows  # noqa: F401 - sums gain nothing
+from rbmbench.kernels.numpy.products import PackedRows, rows_first, sum_rows  # noqa: F401 - sums by the library
 
 FEW_ON = 16  # a row is summed if at most one unit in 16 is on; sums then take half of the time of tables
 BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
