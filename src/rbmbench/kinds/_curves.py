@@ -48,7 +48,6 @@ MOST_OMITTED = 3
 """Most omitted trials that a panel lists."""
 FURTHER_LINES = ("thin, dashed", "thin, dotted")
 """Styles of the lines of a panel's second and third metric."""
-ESTIMATES = f"thin bars: {INTERVAL}s of estimates"
 CIRCLES = "open circles, dotted bars: by annealed importance sampling"
 ANNEALING = "annealing."
 """Prefix of the names of settings of annealing."""
@@ -102,13 +101,12 @@ class LearningCurvesSpec(CurvesFigure):
         return results.summary
 
     def chart(self, results: CurveResults) -> Chart:
-        has_estimates = "estimate_low" in results.summary
         return Chart(
             heading=tuple(figure_heading(self, results.summary)),
             panels=tuple(_panel(self, panel, results) for panel in self.panels),
             legend=Legend(
                 entries=tuple(_entries(self, results.summary)),
-                title=band_note(self) + f"; {ESTIMATES}" * has_estimates,
+                title="; ".join([band_note(self), *_estimate_notes(results.summary)]),
             ),
             machines=charts.machines(results.runs.values()),
         )
@@ -123,9 +121,7 @@ class LearningCurvesSpec(CurvesFigure):
             paths = f"Thin dark lines: single trials, {self.band.sample_paths} a curve."
             notes += [paths] * bool(self.band.sample_paths)
             notes += ["Thin dark lines: medians over the trials."] * self.band.median
-        if "estimate_low" in results.summary:
-            open_ended = bool(np.isneginf(results.summary["estimate_low"]).any())
-            notes.append(f"{ESTIMATES.capitalize()}{', without a lower end where few particles count' * open_ended}.")
+        notes += [f"{note.capitalize()}." for note in _estimate_notes(results.summary)]
         notes += [*annealing_notes(results.certainty), *_line_notes(self), *schedule_notes(self, results.runs)]
         return " ".join([*notes, *figure_notes(self, results)])
 
@@ -309,6 +305,14 @@ def band_note(spec: LearningCurvesSpec) -> str:
     note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
     paths = {0: "", 1: "; thin dark line: a single trial"}
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
+
+
+def _estimate_notes(summary: pd.DataFrame) -> list[str]:
+    if "estimate_low" not in summary:
+        return []
+    is_open = bool(np.isneginf(summary["estimate_low"]).any())
+    arrows = ", arrows: without a lower end, since few particles count" * is_open
+    return [f"thin bars: {INTERVAL}s of estimates{arrows}"]
 
 
 def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[str]:

@@ -246,9 +246,11 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
             ax.plot(series.x, means, **LOOKS["compared"] | color, zorder=3, clip_on=False)
             bar = LOOKS["compared_estimate"]
         if series.estimate_high:
-            low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
-            # Without a lower end a bar ends at the axis.
-            ax.vlines(series.x, np.fmax(low, limits[0]), high, **color, **bar)
+            mean, low, high = (array_of(v, factor) for v in (series.mean, series.estimate_low, series.estimate_high))
+            is_open = np.isnan(low) & ~np.isnan(high)
+            ax.vlines(series.x, np.where(is_open, mean, low), high, **color, **bar)
+            if is_open.any():
+                ax.plot(np.array(series.x)[is_open], mean[is_open], **LOOKS["open_end"] | color)
     if panel.rows:
         _point_at_dives(ax, panel, curves, limits[0], looks)
     has_right = panel.rows is not None and sheet.is_wide

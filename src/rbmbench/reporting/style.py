@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 
 from rbmbench.io.atomic import replaced
 
@@ -90,6 +91,8 @@ Look = dict[str, Any]
 HOLLOW = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
 FURTHER = {"linewidth": 0.9, "zorder": 1.9, "alpha": 0.75}
 ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
+ARROW = Path([(0, 0), (0, -1), (-0.25, -0.65), (0, -1), (0.25, -0.65)], [1, 2, 1, 2, 2])
+"""A stroke from a point downwards; as a marker it is half of the marker's size long."""
 LOOKS: dict[str, Look] = {
     "compared": HOLLOW | {"marker": "o", "color": "0.25", "markeredgewidth": 1.0},
     "second": FURTHER | {"linestyle": (0, (3, 1.5))},
@@ -102,6 +105,7 @@ LOOKS: dict[str, Look] = {
     "printed_line": {"color": "0.15", "linewidth": 0.7, "linestyle": (0, (1, 3)), "zorder": 1.4},
     "estimate": ESTIMATE,
     "compared_estimate": ESTIMATE | {"linestyle": (0, (1, 1.5))},
+    "open_end": ESTIMATE | HOLLOW | {"marker": ARROW, "markersize": 15, "markeredgewidth": 0.8},
     "band": {"linewidth": 0, "alpha": 0.13, "zorder": 1},
     "path": {"linewidth": 0.6},
     "grid": {"color": "0.9", "linewidth": 0.5},

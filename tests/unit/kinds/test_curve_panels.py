@@ -19,6 +19,7 @@ from rbmbench.model.rbm import RBM
 from rbmbench.reporting import frames, ranges
 from rbmbench.reporting.curves import maximum, references
 from rbmbench.reporting.frames import Band
+from rbmbench.reporting.style import ARROW
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
 SHOWN = ["log_likelihood", "reconstruction_log_likelihood", "compared_log_likelihood"]
@@ -76,11 +77,15 @@ def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
     np.testing.assert_allclose(bars[:, :, 0], np.repeat(100 * np.arange(41), 2).reshape(41, 2))
     inside = 13 * expected[0][:-1] > estimated.get_ylim()[0]
     np.testing.assert_allclose(bars[:-1, 0, 1][inside], 13 * expected[0][:-1][inside])
-    assert bars[-1, 0, 1] == estimated.get_ylim()[0]
+    assert bars[-1, 0, 1] == pytest.approx(13 * values[0, -1])
+    assert [line.get_xydata().tolist() for line in estimated.get_lines() if line.get_marker() == ARROW] == [
+        [[4000.0, pytest.approx(13 * values[0, -1])]]
+    ]
     np.testing.assert_allclose(bars[:, 1, 1], 13 * expected[1])
     assert bars_of(exact) == []
-    assert picture.legends[0].get_title().get_text().endswith("; thin bars: 95 % intervals of estimates")
-    assert "95 % intervals of estimates, without a lower end where few particles count." in spec.caption(found)
+    words = "hin bars: 95 % intervals of estimates, arrows: without a lower end, since few particles count"
+    assert picture.legends[0].get_title().get_text().endswith(f"; t{words}")
+    assert f"T{words}." in spec.caption(found)
     (series,) = spec.chart(found).panels[0].series
     assert series.estimate_low[:-1] == pytest.approx(expected[0][:-1])
     assert series.estimate_low[-1] is None
@@ -122,10 +127,11 @@ def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_pat
     assert circles.estimate_high == pytest.approx(expected + np.array([np.log(40), 0.98]))
     assert len(curve.x) == 41
     picture = drawn(spec)
-    line, _, marks = picture.axes[0].get_lines()
+    line, _, marks, arrow = picture.axes[0].get_lines()
     assert (marks.get_linestyle(), marks.get_marker(), marks.get_markerfacecolor()) == ("None", "o", "none")
     assert marks.get_color() == line.get_color()
     np.testing.assert_allclose(marks.get_xydata().T, [circles.x, 13 * expected])
+    np.testing.assert_allclose(arrow.get_xydata(), marks.get_xydata()[:1])
     assert picture.axes[0].get_ylim()[1] > 13 * expected.max()
     assert picture.axes[0].get_ylabel() == "log-likelihood of the training set\n(nats)"
     entries = [text.get_text() for text in picture.legends[0].get_texts()]

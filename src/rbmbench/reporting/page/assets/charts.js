@@ -210,15 +210,15 @@ function writeTip(u, card, panel, tip) {
   tip.style.top = `${u.over.offsetTop + 6}px`;
 }
 
-// Return the intervals of the estimates behind a curve, in the units of the axes; null for a lower end without bound.
+// Return the estimates behind a curve and their intervals, in the units of the axes; null for a lower end without bound.
 function estimates(card, panel, series) {
   const [at, factor] = [abscissa(panel, series, card.view), factorOf(panel, card.view)];
   const scaled = (value) => (value == null ? null : value * factor);
-  const ends = series.estimate_high.map((high, place) => ({ x: at(panel.x[place]), low: scaled(series.estimate_low[place]), high: scaled(high) }));
+  const ends = series.estimate_high.map((high, place) => ({ x: at(panel.x[place]), mean: scaled(series.mean[place]), low: scaled(series.estimate_low[place]), high: scaled(high) }));
   return ends.filter(({ x, high }) => x != null && high != null);
 }
 
-// Draw a thin bar for each estimate; without a lower end it ends at the axis.
+// Draw a thin bar for each estimate; without a lower end an arrow points down from the curve.
 function drawEstimates(u, card, panel) {
   const { left, top, width, height } = u.bbox;
   u.ctx.save();
@@ -231,11 +231,14 @@ function drawEstimates(u, card, panel) {
     u.ctx.lineWidth = wide * devicePixelRatio;
     u.ctx.globalAlpha = alpha;
     u.ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
-    for (const { x, low, high } of estimates(card, panel, series)) {
-      const across = u.valToPos(x, "x", true);
+    const arrow = (REPORT.theme.looks.open_end.size / 2) * devicePixelRatio;
+    for (const { x, mean, low, high } of estimates(card, panel, series)) {
+      const [across, from] = [u.valToPos(x, "x", true), u.valToPos(low ?? mean, "y", true)];
+      const tip = low == null ? from + arrow : card.view.logY && low <= 0 ? top + height : from;
       u.ctx.beginPath();
-      u.ctx.moveTo(across, low == null || (card.view.logY && low <= 0) ? top + height : u.valToPos(low, "y", true));
-      u.ctx.lineTo(across, u.valToPos(high, "y", true));
+      u.ctx.moveTo(across, u.valToPos(high, "y", true));
+      u.ctx.lineTo(across, tip);
+      if (low == null) for (const side of [-0.25, 0.25]) [u.ctx.moveTo(across, tip), u.ctx.lineTo(across + side * arrow, tip - 0.35 * arrow)];
       u.ctx.stroke();
     }
   }
