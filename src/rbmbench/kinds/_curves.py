@@ -311,7 +311,7 @@ def _estimate_notes(summary: pd.DataFrame) -> list[str]:
     if "estimate_low" not in summary:
         return []
     is_open = bool(np.isneginf(summary["estimate_low"]).any())
-    arrows = ", arrows: without a lower end, since few particles count" * is_open
+    arrows = ", arrows: no lower end" * is_open
     return [f"thin bars: {INTERVAL}s of estimates{arrows}"]
 
 

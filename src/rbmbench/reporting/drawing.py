@@ -35,6 +35,8 @@ TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Letters of a title that fit above a panel, by the panels side by side."""
 NOTE_WIDTH = {1: 0.86, 2: 0.41, 3: 0.27}
 """Width of notes above a panel, as a share of the sheet's, by the panels side by side."""
+COLUMN = 0.75
+"""The same in a column of a journal, of which the axis labels take a larger share."""
 NOTE_SIZE = 6.8
 SHORT_LABEL, IMAGE_LABEL = 32, 10
 """Letters of a line of an axis label in a narrow figure, and beside an image."""
@@ -328,7 +330,7 @@ def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
         ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
         return
     heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
-    lines = _fitting(panel.notes, 72 * NOTE_WIDTH[columns] * sheet.width)
+    lines = _fitting(panel.notes, 72 * sheet.width * (NOTE_WIDTH[columns] if sheet.is_wide else COLUMN))
     if len(lines) > (room := max(1, MOST_LINES - len(heading))):
         lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))

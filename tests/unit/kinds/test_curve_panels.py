@@ -83,7 +83,7 @@ def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
     ]
     np.testing.assert_allclose(bars[:, 1, 1], 13 * expected[1])
     assert bars_of(exact) == []
-    words = "hin bars: 95 % intervals of estimates, arrows: without a lower end, since few particles count"
+    words = "hin bars: 95 % intervals of estimates, arrows: no lower end"
     assert picture.legends[0].get_title().get_text().endswith(f"; t{words}")
     assert f"T{words}." in spec.caption(found)
     (series,) = spec.chart(found).panels[0].series
