@@ -185,6 +185,7 @@ def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
         charts.curve(cost, f"equal {words}", ranks_at(of_cost, "algorithm", order, **interval))
         for cost, words in COSTS.items()
         for of_cost in [overall[overall["cost"] == cost]]
+        if of_cost["rank"].notna().any()
     ]
     of_contests = [
         charts.curve(name, spec.labels[name], ranks_at(ranks, "contest", contests, rank="mean"))
@@ -226,9 +227,11 @@ def _ranks_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
 
 
 def _targets(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
-    """Return the shares of reached targets, a panel for each cost."""
+    """Return the shares of reached targets, a panel for each cost under which there are any."""
     shares, panels = numbers.rename(columns={"reached": "mean"}), []
     for cost, words in COSTS.items():
+        if cost not in shares["cost"].array:
+            continue
         panel = ChartPanel(
             name=cost,
             title=f"equal {words}",
@@ -238,7 +241,7 @@ def _targets(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
             series=_series(shares[shares["cost"] == cost], "spent"),
         )
         panels.append(panel)
-    return _chart(spec, panels, Layout(columns=2, shares_y=True))
+    return _chart(spec, panels, Layout(columns=len(panels), shares_y=True))
 
 
 def _targets_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
@@ -247,7 +250,9 @@ def _targets_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
         " targets in each contest, all contests and judged trials together. Targets are held-out log-likelihoods"
         " between the initial one and the best mean at the end of the budget, at distances from it that fall by"
         f" equal factors to {100 * NEAREST_TARGET:g} % of the whole. Contests in which an algorithm has no"
-        " evaluation near the end of the budget are left out."
+        " evaluation near the end of the budget are left out"
+        + "".join(f"; under equal {COSTS[cost]} none is left" for cost in COSTS if cost not in numbers["cost"].array)
+        + "."
     )
 
 

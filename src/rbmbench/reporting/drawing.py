@@ -25,19 +25,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
 from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
-from rbmbench.reporting.style import BLUE, LOOKS, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
+from rbmbench.reporting.style import BLUE, LOOK, LOOKS, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
 from rbmbench.reporting.words import count
 
 MOST_IN_LEGEND = 6
 ROW_LETTERS = 104
 """Characters in a row of panels or of the legend; the sample of a line takes as much room as 9."""
-TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
-"""Letters of a title that fit above a panel, by the panels side by side."""
-NOTE_WIDTH = {1: 0.86, 2: 0.41, 3: 0.27}
-"""Width of notes above a panel, as a share of the sheet's, by the panels side by side."""
-COLUMN = 0.75
-"""The same in a column of a journal, of which the axis labels take a larger share."""
-NOTE_SIZE = 6.8
+OUTER, INNER = 46, 35
+"""Points beside a row of panels, and beside each panel, for the labels of axes."""
+TITLE_SIZE, NOTE_SIZE = LOOK["axes.titlesize"], 6.8
 SHORT_LABEL, IMAGE_LABEL = 32, 10
 """Letters of a line of an axis label in a narrow figure, and beside an image."""
 NARROW = 3
@@ -321,16 +317,17 @@ def _point_at_dives(ax: Axes, panel: ChartPanel, curves: pd.DataFrame, low: floa
 
 def _annotate(ax: Axes, panel: ChartPanel, columns: int, sheet: Sheet) -> None:
     """Write above a panel its heading and, smaller, its notes."""
+    points = (72 * sheet.width - OUTER) / columns - INNER
     if panel.drawn_as not in ("points", "cells"):
-        ax.set_xlabel(panel.x.label or panel.x.title)
+        ax.set_xlabel("\n".join(_fitting([panel.x.label or panel.x.title], points, LOOK["axes.labelsize"])))
     first, *further = panel.heading or (f"({panel.name}) {panel.title}",)
     # In narrow panels the data have a separate line, so that the panels of a row are level.
     heading = [first, ", ".join(further)] if columns >= NARROW else [", ".join([first, *further])]
+    heading = _fitting(heading, points, TITLE_SIZE)
     if not is_fitted(panel):
-        ax.set_title("\n".join(_wrapped(heading, int(ROW_LETTERS * sheet.share) // columns)), loc="left")
+        ax.set_title("\n".join(heading), loc="left")
         return
-    heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
-    lines = _fitting(panel.notes, 72 * sheet.width * (NOTE_WIDTH[columns] if sheet.is_wide else COLUMN))
+    lines = _fitting(panel.notes, points, NOTE_SIZE)
     if len(lines) > (room := max(1, MOST_LINES - len(heading))):
         lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
@@ -344,10 +341,10 @@ def _wrapped(lines: Iterable[str], letters: int) -> list[str]:
     return [piece for line in lines for piece in wrap(line, letters, break_on_hyphens=False)]
 
 
-def _fitting(lines: Iterable[str], points: float) -> list[str]:
-    """Return notes in lines no wider than ``points``; widths of characters differ by a factor of four."""
-    font, pieces = FontProperties(size=NOTE_SIZE), []
-    for line in lines:
+def _fitting(lines: Iterable[str], points: float, size: float) -> list[str]:
+    """Return words in lines no wider than ``points``; widths of characters differ by a factor of four."""
+    font, pieces = FontProperties(size=size), []
+    for line in filter(None, lines):
         piece, *words = line.split(" ")
         for word in words:
             longer = f"{piece} {word}"

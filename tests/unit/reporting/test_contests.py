@@ -145,6 +145,13 @@ def test_without_an_evaluation_near_the_budget_nothing_is_ranked():
     assert set(contests.reached_targets(both)["cost"]) == {"products"}
     shown = contests.anytime_curves(both).query("algorithm == 'slow' and cost == 'products'")
     assert shown.dropna()["spent"].tolist() == [0.0, 50.0, 100.0]  # no line between
+    entries = [{"algorithm": name, "label": name, "rate": 0.1, "folder": "runs"} for name in ("slow", "fast")]
+    contest = {"name": "toy", "data": "toy", "hidden": 3, "products": 100.0, "tuning_trials": 2, "entries": entries}
+    contest |= {"tuned_by": "log_likelihood", "judged_by": "log_likelihood"}
+    ranks, targets = spec_of("arena_ranks", contest), spec_of("arena_targets", contest)
+    assert [series.key for series in ranks.chart(both).panels[0].series] == ["products"]
+    assert [panel.name for panel in targets.chart(both).panels] == ["products"]
+    assert targets.caption(both).endswith("are left out; under equal processor seconds none is left.")
 
 
 def test_values_and_targets_are_of_one_curve():
