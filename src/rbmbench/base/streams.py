@@ -49,6 +49,11 @@ class Draw(NamedTuple):
     purpose: np.uint32
     number: np.uint64
 
+    def check(self, replicas: int) -> None:
+        """Raise a `SettingsError` unless there is one trial for each replica: compiled code relies on it."""
+        if len(self.trials) != replicas:
+            raise SettingsError(f"stream: must have {replicas} trials, one for each model, got {len(self.trials)}")
+
     def attempt(self, number: int) -> "Draw":
         """Return the draw for attempt ``number``, 0 (this draw) to ATTEMPTS, of rejection sampling."""
         return self._replace(purpose=np.uint32(self.purpose | number << 8))

@@ -107,6 +107,8 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     if hasattr(arguments, "validation") and len(dataset.validation):
         values["validation_likelihood"] = True
     if patience := getattr(arguments, "patience", None):
+        if not len(dataset.validation):
+            raise SettingsError("--patience: must be with held-out rows (--validation SHARE), got none")
         values["patience"] = patience
     options = plain_data("--options", values.pop("options", "{}")) | ({"k": values.pop("k")} if "k" in values else {})
     values = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | values

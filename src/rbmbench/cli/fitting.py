@@ -12,17 +12,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.errors import DataError, RbmbenchError
+from rbmbench.base.errors import DataError, RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, CertificateSettings
+from rbmbench.base.settings import Annealed, AnnealingSettings, CertificateSettings, RunSettings, Seed
 from rbmbench.cli import computing
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.io.atomic import writable
 from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
-from rbmbench.io.results import read_meta
+from rbmbench.io.results import check_writable, read_meta
 from rbmbench.jobs import of_name
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable
+from rbmbench.jobs.fingerprints import fingerprint
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    exact_log_partition,
+    inverse_temperatures,
+    is_enumerable,
+    tempered_log_partition,
+)
 from rbmbench.likelihood.annealing import independent_log_likelihood
 from rbmbench.likelihood.exact import normalised
 from rbmbench.measurements.certificate import certificate
@@ -39,6 +48,12 @@ ANNEALING = AnnealingSettings(particles=100, temperatures=1000)
 TEMPERING = {"target_error": 0.05}  # of log Z of a certificate; an interval of 0.3 nats would be doubtful
 
 
+class ScoreSettings(Annealed):
+    """Estimation of log Z for the scores of rows, and its seed."""
+
+    seed: Seed = 0
+
+
 def fit(arguments: Namespace) -> None:
     """Train a run, evaluate it, and write its files, pictures and page."""
     arguments.evaluate_every = arguments.evaluate_every or max(1, arguments.iterations // EVALUATIONS)
@@ -46,7 +61,8 @@ def fit(arguments: Namespace) -> None:
     visible = dataset.train.shape[1]
     if arguments.shape:
         check_shape(arguments.shape, visible)
-    of_name("train").compute(computing.task_of(arguments, settings), dataset)
+    if not _is_trained(arguments, settings, dataset):
+        of_name("train").compute(computing.task_of(arguments, settings), dataset)
     if not is_enumerable(visible, settings.hidden):
         values = vars(arguments) | {"model": arguments.out, "out": arguments.out / EVALUATION}
         if checkpoint := arguments.checkpoint:  # beside that of the run
@@ -57,6 +73,18 @@ def fit(arguments: Namespace) -> None:
     write_run_page(result, arguments.out, arguments.shape, arguments.samples, findings)
     print(*(f"{title}: {text}" for title, text in (result.summary() | findings.summary()).items()), sep="\n")
     print(f"page: {arguments.out / FIT_PAGE}", loading_code(arguments.out), sep="\n")
+
+
+def _is_trained(arguments: Namespace, settings: RunSettings, dataset: Dataset) -> bool:
+    """Return whether an interrupted command with a checkpoint has finished the training, with the same code."""
+    if not arguments.checkpoint or arguments.checkpoint.exists():
+        return False
+    with suppress(ResultsError):
+        meta = read_meta(arguments.out)
+        code = fingerprint(settings, dataset.train.shape[1])
+        sought = settings.model_dump(mode="json"), dataset.provenance["content_sha256"], code
+        return (meta["settings"], meta["data"]["content_sha256"], meta["code"]) == sought
+    return False
 
 
 def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) -> Findings:
@@ -78,6 +106,7 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
 
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and the numbers behind it."""
+    _check_out(arguments)
     file = _file_of(arguments.model)
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
@@ -94,17 +123,23 @@ def certify(arguments: Namespace) -> None:
 
 def score(arguments: Namespace) -> None:
     """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
-    budget = ANNEALING.model_dump() | plain_data("--settings", arguments.settings)
-    settings = parse(AnnealingSettings, budget, "--settings")
+    _check_out(arguments)
+    budget = {"particles": ANNEALING.particles, "temperatures": ANNEALING.temperatures}
+    settings = parse(ScoreSettings, budget | plain_data("--settings", arguments.settings), "--settings")
     rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
     rows = _rows_for(arguments, rbm).train
     if is_enumerable(rbm.visible_units, rbm.hidden_units):
         log_z, errors = exact_log_partition(rbm), np.zeros(len(rbm.W))
     else:
-        budget = {name: getattr(settings, name) for name in ("particles", "temperatures", "seed")}
-        budget |= {"base": base_rate_bias(rows), "threads": arguments.threads}
+        base = base_rate_bias(rows) if settings.base == "base_rate" else np.zeros(rbm.visible_units)
+        shared = {"seed": settings.seed, "base": base, "threads": arguments.threads}
+        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
         with shown_progress("log Z", "steps") as progress:
-            estimate = ais_log_partition(rbm, progress=progress, **budget)
+            if budget := settings.tempering:
+                limits = budget.target_error, budget.products
+                estimate = tempered_log_partition(rbm, rows, *limits, progress=progress, **shared)
+            else:
+                estimate = ais_log_partition(rbm, settings.particles, schedule, progress=progress, **shared)
         log_z, errors = estimate.log_partition, estimate.standard_error
     tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
     for trial, error in enumerate(errors):
@@ -121,6 +156,12 @@ def score(arguments: Namespace) -> None:
         mean, error = model_rows["log_likelihood"].mean(), errors[trial]
         annealed = f"; log Z is annealed, standard error {error:.2g}" if error else ""
         print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{annealed}", file=sys.stderr)
+
+
+def _check_out(arguments: Namespace) -> None:
+    """Refuse a file to write that cannot be written, before anything is computed."""
+    if arguments.out:
+        check_writable(writable(arguments.out).parent)
 
 
 def _file_of(model: Path) -> Path:

@@ -79,9 +79,7 @@ def read_content(path: Path) -> bytes:
 
 
 def chosen(rows: Rows, columns: Sequence[str]) -> Rows:
-    """Return rows with these columns alone, in this order, if they have names; else all."""
-    if not rows.named:
-        return rows
+    """Return rows whose columns have names with these columns alone, in this order."""
     if missing := [name for name in columns if name not in rows.table.columns]:
         raise UnreadableError(f"must have the column {missing[0]!r} of the training rows, got none of this name")
     return rows._replace(table=rows.table[list(columns)])
@@ -141,14 +139,15 @@ def _sparse_states(matrix: "sparray", drop_columns: Sequence[str], threshold: fl
     kept = [number for number, name in enumerate(names) if name not in drop_columns]
     matrix = (matrix.tocsr()[:, kept] if drop_columns else matrix.tocsr()).copy()
     matrix.sum_duplicates()
-    if threshold is not None:
-        matrix.data = (matrix.data > threshold).astype(np.uint8)
-    elif (wrong := (matrix.data != 0) & (matrix.data != 1)).any():
+    wrong = np.isnan(matrix.data) if threshold is not None else (matrix.data != 0) & (matrix.data != 1)
+    if wrong.any():
         places = matrix.tocoo()
         first = wrong.argmax()
         cure = "drop_columns leaves columns out, threshold turns numbers into 0 and 1"
         where = f"row {places.row[first] + 1}, column {names[kept[places.col[first]]]!r}"
         raise UnreadableError(f"{where}: must be 0 or 1, got {matrix.data[first].item()!r}; {cure}")
+    if threshold is not None:
+        matrix.data = (matrix.data > threshold).astype(np.uint8)
     try:
         return SparseRows(matrix)
     except DataError as error:
@@ -207,7 +206,8 @@ def _is_number(cell: str) -> bool:
 
 
 def _parquet(content: bytes) -> pd.DataFrame:
-    return parquet_table(BytesIO(content), truth_values=True).rename(columns=str)
+    table = parquet_table(BytesIO(content), truth_values=True).rename(columns=str)
+    return table[[name for name in table if not name.startswith("__index_level_")]]  # the row labels of a pandas frame
 
 
 @one_line

@@ -69,9 +69,12 @@ class UserFile(Recipe):
             raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
             rows = rows_of(content, path, self.key)
-            if columns:
+            dropped = self.drop_columns
+            if columns and rows["train"].named:
+                absent = {*rows["train"].table.columns} - {*columns}  # without being dropped
+                dropped = tuple(name for name in dropped if name not in absent)
                 rows = {part: chosen(rows[part], columns) for part in rows}
-            parts = {part: binary(rows[part], self.drop_columns, self.threshold, sparse) for part in rows}
+            parts = {part: binary(rows[part], dropped, self.threshold, sparse) for part in rows}
             named = rows["train"].table.columns if rows["train"].named else ()
         except UnreadableError as error:
             raise DataError(f"{path}: cannot be read as {ending(path)} ({error})") from error

@@ -72,6 +72,8 @@ def inverse_temperatures(temperatures, spacing: str = "equal") -> np.ndarray:
 
     Raises a `SettingsError` if the number is below 1, or the schedule does not ascend from 0 to 1.
     """
+    if spacing not in ("equal", "dense"):
+        raise SettingsError(f"spacing: must be 'equal' or 'dense', got {spacing!r}")
     if isinstance(temperatures, int | np.integer) and not isinstance(temperatures, bool):
         steps = positive_integer("temperatures", temperatures, most=MOST_ANNEALING_STEPS)
         schedule = np.linspace(0, 1, steps + 1)
@@ -171,7 +173,7 @@ def reverse_ais_log_partition(
         allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))
         raise SettingsError(f"samples: must have shape ({allowed}), got {visible.shape}")
     rows = visible.reshape(-1, *visible.shape[-2:])
-    schedule = np.concatenate([np.ones(burn_in), schedule[::-1]])
+    schedule = np.concatenate([np.ones(positive_integer("burn_in", burn_in, 0)), schedule[::-1]])
 
     def start(cut: slice, models: RBM, stream: Stream) -> Array:
         return like(models.b, rows[cut])

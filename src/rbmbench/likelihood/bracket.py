@@ -17,6 +17,7 @@ import numpy as np
 
 from rbmbench.base.metrics import NORMAL, SURELY
 from rbmbench.base.pace import Progress
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood.annealing import (
     AnnealedEstimate,
@@ -93,6 +94,7 @@ def bracketed_log_partition(
     DataError
         If the data are not rows of 0 and 1, as wide as the RBM.
     """
+    steps, repeat = positive_integer("steps", steps, 0), positive_integer("repeat", repeat)
     data = binary_rows(data, units=rbm.visible_units)
     schedule, models, model_keys = inverse_temperatures(temperatures), rbm.replicas, keys_of_models(rbm, keys)
     shared = {"seed": seed, "base": base_rate_bias(data) if base is None else base, "threads": threads}

@@ -40,7 +40,7 @@ import pandas as pd
 import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.base.metrics import NORMAL
 from rbmbench.base.pace import Progress
 from rbmbench.base.settings import CertificateSettings
@@ -123,7 +123,9 @@ def certificate(
         If there are fewer models than requested.
     """
     data = binary_rows(data, "training data", rbm.visible_units)
-    test = None if test is None or not len(test) else binary_rows(test, "test data", rbm.visible_units)
+    if len(data) < 2:
+        raise DataError(f"training data: must be at least 2 rows, got {len(data)}")
+    test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)
     first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
     if not 0 < models <= len(rbm.W) - first:
         raise SettingsError(f"models: must be at most {len(rbm.W)}, the run's trials, got {first + max(models, 1)}")

@@ -21,7 +21,9 @@ def random_rows(data, rows: int, like, stream: Stream):
     they do not fit. One draw of the stream is taken.
     """
     data = binary_rows(data, units=like.shape[1])
-    index = (kernels_for(like).uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    draw = stream.next()
+    draw.check(len(like))
+    index = (kernels_for(like).uniforms(draw, rows, np.float64) * len(data)).astype(np.int64)
     out = np.empty((len(index), rows, data.shape[1]), like.dtype, like=like)
     gathered(data, index, out)
     return out

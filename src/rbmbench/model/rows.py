@@ -70,7 +70,7 @@ def binary_states(values: object, label: str, axes: int | None = None, units: in
 def means(values: object, label: str, units: int, dtype) -> Array:
     """Return states or means of units, (..., units), as an array of this type; a `DataError` if not in [0, 1]."""
     array = _real_array(values, label, MEANS)
-    if array.ndim < 1:
+    if array.ndim < 2:
         _refuse(label, f"shape {array.shape}", MEANS)
     _check_width(array, label, units)
     if array.size and not bool(((array >= 0) & (array <= 1)).all()):
@@ -84,6 +84,8 @@ def states_or_missing(values: Any, label: str, units: int) -> np.ndarray:
     A `DataError` is raised for other entries, axes and widths.
     """
     allowed = "0, 1 and missing values (NaN), (units,) or (rows, units)"
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        _refuse(label, "masked entries", allowed)
     try:
         states = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "isna") else np.asarray(values, float)
     except (TypeError, ValueError):

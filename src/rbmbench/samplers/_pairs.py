@@ -36,6 +36,7 @@ class Pairs:
     """Half steps of pairs of chains, in buffers with room for all pairs."""
 
     def __init__(self, rbm: RBM, room: int, buffers: Buffers, draws: Stream):
+        draws.take(0).check(len(rbm.W))
         self.room, self.buffers, self.draws = room, buffers, draws
         self.kernels = kernels_for(rbm.W)
         W_transposed = buffers.get("W transposed", rbm.W.swapaxes(-1, -2).shape, rbm.W)

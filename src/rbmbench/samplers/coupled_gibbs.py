@@ -25,7 +25,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.registry import truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
 from rbmbench.kernels import Array, contiguous
@@ -102,6 +102,7 @@ class CoupledGibbs:
     def __init__(self, coupling: str = "rbm", k: int = 1, max_steps: int | None = 100, antithetic: bool = False):
         if coupling not in COUPLINGS:
             raise SettingsError(f"option 'coupling': must be one of {', '.join(COUPLINGS)}, got {coupling!r}")
+        k = positive_integer("k", k)
         whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
         if max_steps is not None and not (whole and k < max_steps <= MOST_STEPS):
             allowed = f"null, or an integer > k = {k}, at most {MOST_STEPS}"

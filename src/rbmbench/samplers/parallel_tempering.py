@@ -39,6 +39,10 @@ class ParallelTemperingSampler:
         ``visible`` (replicas, sets, temperatures, m), the states of the chains, is changed in place. ``samples``
         (replicas, sets, sweeps, m) receives the state at inverse temperature 1 after each sweep.
         """
+        shapes = visible.shape[:2], visible.shape[3:]
+        if (samples.shape[:2], samples.shape[3:]) != shapes or len(rbm.W) != len(visible):
+            allowed = ", ".join(map(str, (len(rbm.W), visible.shape[1], "samples", rbm.visible_units)))
+            raise SettingsError(f"samples: must have shape ({allowed}), got {samples.shape}")
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
         states, drawn = (contiguous(array, rbm.W.dtype, rbm.W) for array in (visible, samples))

@@ -4,7 +4,6 @@
 As in seaborn, every function draws on ``ax``, or on the current axes of pyplot, and returns the axes.
 """
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,9 +145,9 @@ def _drawn(
     else:
         ax.set(xlabel=xlabel, ylabel="visible unit")
         if 0 < len(names) <= MOST_NAMES:
-            ax.set_yticks(
-                range(len(names)), [textwrap.shorten(name, LONGEST_NAME, placeholder="...") for name in names]
-            )
+            half = LONGEST_NAME // 2 - 2
+            labels = [name if len(name) <= LONGEST_NAME else f"{name[:half]}...{name[-half:]}" for name in names]
+            ax.set_yticks(range(len(names)), [label.replace("$", r"\$") for label in labels])  # names are no formulas
     return ax
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.base.registry import positive_integer
+from rbmbench.base.registry import number_within, positive_integer
 from rbmbench.base.settings import RunSettings
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.likelihood.exact import normalised
@@ -193,7 +193,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @cached_property
     def log_partition_(self):
         """Log Z in nats, see above."""
-        check_is_fitted(self)
+        check_is_fitted(self, "rbm_")
         self._log_partition_error = 0.0
         if is_enumerable(self.rbm_.visible_units, self.rbm_.hidden_units):
             return float(exact_log_partition(self.rbm_))
@@ -233,6 +233,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         scored = rows[:: -(-len(rows) // REPORTED_ROWS)] if held_out is None else held_out
         best, best_score, stale, started = None, -np.inf, 0, perf_counter()
         patience = positive_integer("n_iter_no_change", self.n_iter_no_change)
+        tol = number_within("tol", self.tol, np.inf)
         for number in range(1, passes + 1):
             rbm, score = training.next(), None
             exact = is_enumerable(rbm.visible_units, rbm.hidden_units)
@@ -247,7 +248,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 best = rbm
                 continue
             self.validation_scores_.append(score)
-            stale = 0 if score > best_score + self.tol else stale + 1
+            stale = 0 if score > best_score + tol else stale + 1
             if score > best_score:
                 best, best_score = rbm, score
             if stale == patience:
@@ -278,11 +279,12 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not 0 < count < len(rows):
             allowed = "between 0 and 1 and leave rows on both sides"
             raise SettingsError(f"validation_fraction: must be {allowed}, got {share!r} of {len(rows)} rows")
-        order = self.random_state_.permutation(len(rows))
+        # The same rows in each fit that continues a model, which has been trained on the others.
+        order = np.random.RandomState(self._seed).permutation(len(rows))
         return rows[order[:count]], rows.take(order[count:], axis=0)
 
     def _model(self) -> RBM:
-        check_is_fitted(self)
+        check_is_fitted(self, "rbm_")
         return self.rbm_.astype(np.float64)
 
     def _applied(self, function, X) -> np.ndarray:

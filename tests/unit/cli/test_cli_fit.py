@@ -109,6 +109,26 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def test_a_fit_that_was_interrupted_after_its_training_does_not_train_again(tmp_path, monkeypatch):
+    np.save(tmp_path / "own.npy", binary_data(31, 29))
+    monkeypatch.setattr(fitting, "ANNEALING", fitting.ANNEALING.model_copy(update={"particles": 7, "temperatures": 13}))
+    options = "--hidden", 27, "--checkpoint", tmp_path / "c.npz", FAST
+    with monkeypatch.context() as stopped:
+        stopped.setattr(fitting, "is_enumerable", _interrupt)
+        assert fit(tmp_path / "own.npy", tmp_path / "run", *options) == 130
+    model = (tmp_path / "run" / "model.npz").read_bytes()
+    with monkeypatch.context() as trained:
+        trained.setattr(trainer, "run", lambda *_, **__: pytest.fail("trained again"))
+        assert fit(tmp_path / "own.npy", tmp_path / "run", *options) == 0
+    assert (tmp_path / "run" / "model.npz").read_bytes() == model
+    assert fit(tmp_path / "own.npy", tmp_path / "run", *options, "--seed", 2) == 0
+    assert (tmp_path / "run" / "model.npz").read_bytes() != model
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def _by_steps(train_until):
     """Pause after each iteration."""
     return lambda loop, pause: train_until(loop, min(pause, loop.iteration + 1))

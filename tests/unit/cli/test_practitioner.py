@@ -87,6 +87,16 @@ def test_new_rows_are_scored_by_their_columns(hour, capsys):
     assert capsys.readouterr().out == (hour / "scores.csv").read_text()
 
 
+def test_columns_that_were_left_out_may_be_left_out_again(hour, capsys):
+    survey(NEW, 2).to_csv(hour / "new.csv", index=False)
+    assert command("score", hour / "run", hour / "new.csv") == 0
+    expected = capsys.readouterr().out
+    assert command("score", hour / "run", hour / "new.csv", "--drop-columns", "age") == 0
+    assert capsys.readouterr().out == expected
+    line = refused(capsys, command("score", hour / "run", hour / "new.csv", "--drop-columns", "agee"))
+    assert "unknown column 'agee'" in line
+
+
 def test_a_missing_column_is_named(hour, capsys):
     survey(NEW, 2).drop(columns="item 3").to_csv(hour / "less.csv", index=False)
     line = refused(capsys, command("score", hour / "run", hour / "less.csv"))

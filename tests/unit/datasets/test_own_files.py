@@ -109,6 +109,21 @@ def test_larger_numbers_than_the_threshold_are_1(tmp_path):
     np.testing.assert_array_equal(rows, [[0, 0, 1], [1, 0, 1]])
 
 
+def test_missing_values_of_a_sparse_file_are_above_no_threshold(tmp_path):
+    rows = ROWS.astype(float)
+    rows[2, 3] = np.nan
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(rows))
+    with pytest.raises(DataError, match=r"row 3, column '4': must be 0 or 1, got nan"):
+        datasets.read_file(tmp_path / "x.npz", threshold=0.5)
+
+
+def test_the_row_labels_of_a_frame_are_no_column(tmp_path):
+    FRAME[FRAME["a"] == 1].to_parquet(tmp_path / "x.parquet")
+    np.testing.assert_array_equal(
+        datasets.read_file(tmp_path / "x.parquet", threshold=0.5).train, ROWS[ROWS[:, 0] == 1]
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

@@ -9,6 +9,7 @@ from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, r
 
 from rbmbench import estimators
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Stream
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.estimators.pop_cd_leave_one_out import leave_one_out_weights
 from rbmbench.likelihood import exact_gradient, exact_model_statistics
@@ -159,6 +160,13 @@ def test_gradient_is_positive_less_negative_statistics(name, rbm, batch):
     np.testing.assert_allclose(gradient.W, np.einsum("rim,rin->rmn", batch, h) / ROWS - negative.W, atol=1e-14)
     np.testing.assert_allclose(gradient.b, batch.mean(axis=1) - negative.b, atol=1e-14)
     np.testing.assert_allclose(gradient.c, h.mean(axis=1) - negative.c, atol=1e-14)
+
+
+@pytest.mark.parametrize("trials", [[0], [0, 1, 2]])
+@pytest.mark.parametrize("name", sorted({*estimators.REGISTRY.names()} - {"exact", "expected_cd"}))
+def test_a_stream_must_have_a_trial_for_each_model(name, trials, rbm, batch):
+    with pytest.raises(SettingsError, match=f"stream: must have {R} trials, one for each model, got {len(trials)}"):
+        estimate(name, rbm, batch, Stream(5, trials))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

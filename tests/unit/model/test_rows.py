@@ -122,6 +122,19 @@ def test_means_are_from_0_to_1(name):
             TAKE_MEANS[name](NO_STATES[wrong][0])
 
 
+@pytest.mark.parametrize("name", TAKE_MEANS)
+def test_means_of_one_axis_are_refused(name):
+    # Those of one row would meet the biases of each model.
+    with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1.*, got shape \(7,\)"):
+        TAKE_MEANS[name](DATA[0])
+
+
+def test_masked_entries_are_not_clamped():
+    clamp = np.ma.masked_array(DATA[0], mask=DATA[0] > 0)
+    with pytest.raises(DataError, match=r"must be 0, 1 and missing values \(NaN\), .*, got masked entries"):
+        MODEL[0].sample(2, clamp=clamp)
+
+
 @pytest.mark.parametrize("counts", [np.ones(ROWS - 2), -np.ones(ROWS), np.zeros(ROWS), np.full(ROWS, np.nan)])
 def test_weights_of_rows_are_one_for_each(counts):
     with pytest.raises(DataError, match=f"counts: must be {ROWS} numbers >= 0 with a positive sum, got .*"):

@@ -9,6 +9,7 @@ from core_helpers import binary_data, expected_tosses, random_rbm, repeated, sig
 
 from rbmbench import samplers
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Stream
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 
@@ -227,3 +228,25 @@ def test_wrong_options_are_one_line(options, found):
 def test_as_many_numbers_as_replicas(rbm):
     with pytest.raises(SettingsError, match="option 'fast_rate': must be one, or one per replica, 2, got 3 numbers"):
         drawn("rates_fpcd", rbm, fast_rate=[0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("trials", [[0], [0, 1, 2]])
+@pytest.mark.parametrize("name", ALL)
+def test_a_stream_must_have_a_trial_for_each_model(name, trials, rbm):
+    def draw():
+        sampler, stream = samplers.create(name), Stream(5, trials)
+        state = sampler.start(rbm, DATA, CHAINS, stream)
+        sampler.draw(rbm, state, stream, np.empty((R, CHAINS, COUNT, M), np.uint8))
+
+    with pytest.raises(SettingsError, match=f"stream: must have {R} trials, one for each model, got {len(trials)}"):
+        draw()
+
+
+@pytest.mark.parametrize(
+    ("replicas", "chains", "units"), [(R, 1, M), (R, CHAINS + 2, M), (1, CHAINS, M), (R, CHAINS, 3)]
+)
+def test_tempered_samples_must_fit_the_chains(replicas, chains, units, rbm):
+    sampler, stream = samplers.create("parallel_tempering"), training_stream(R)
+    state = sampler.start(rbm, DATA, CHAINS, stream)
+    with pytest.raises(SettingsError, match=r"samples: must have shape \(2, 3, samples, 7\), got"):
+        sampler.draw(rbm, state, stream, np.full((replicas, chains, COUNT, units), 9.0))

@@ -82,6 +82,16 @@ def test_without_a_shape_a_matrix_is_drawn(ax):
     assert other.get_xlabel() == "sample"
 
 
+def test_names_are_no_formulas_and_keep_their_ends(ax):
+    names = [r"$\foo$", "a_b", "the same first half of a name, and one", "the same first half of a name, and two"]
+    plot_filters(random_rbm(4, 5), ax=ax, names=names)
+    ax.figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[:2] == [r"\$\foo\$", "a_b"]
+    assert len({*labels}) == 4
+    assert max(map(len, labels)) <= 30
+
+
 def test_weights_of_zero_are_drawn(ax):
     rbm = random_rbm(6, 5, scale=0.0)
     assert plot_filters(rbm, (2, 3), ax).images[0].get_clim() == (-1, 1)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from core_helpers import Enumerated, binary_data, random_rbm, total_variation, total_variation_bound
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import BernoulliRBM
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -227,3 +228,29 @@ def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enume
 def test_shares_that_hold_out_nothing_or_everything(share):
     with pytest.raises(SettingsError, match=r"^validation_fraction: must be between 0 and 1 and leave rows on"):
         fitted(early_stopping=True, validation_fraction=share)
+
+
+@pytest.mark.parametrize("tol", ["a", None, -1, np.nan])
+def test_the_tolerance_is_a_number(tol):
+    with pytest.raises(SettingsError, match=r"^option 'tol': must be a number from 0 to inf, got"):
+        fitted(early_stopping=True, validation_fraction=0.3, tol=tol)
+
+
+def test_a_fit_that_failed_leaves_no_model():
+    model = RBMTransformer(0)
+    with pytest.raises(SettingsError):
+        model.fit(DATA)
+    with pytest.raises(NotFittedError):
+        model.transform(DATA)
+
+
+def test_a_model_that_is_trained_further_is_scored_on_the_same_rows(monkeypatch):
+    held_out, split = [], RBMTransformer._split
+
+    def kept(model, rows):
+        held_out.append(split(model, rows)[0])
+        return split(model, rows)
+
+    monkeypatch.setattr(RBMTransformer, "_split", kept)
+    fitted(early_stopping=True, validation_fraction=0.3, n_iter=2, warm_start=True).fit(DATA)
+    np.testing.assert_array_equal(*held_out)

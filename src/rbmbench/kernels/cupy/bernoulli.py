@@ -76,15 +76,18 @@ def ascend(parameter, up, up_rate, down, down_rate):
 
 
 def sample(mean, draw, out):
+    draw.check(len(mean))
     _over_coins("sample", mean, contiguous(mean), contiguous(out), *draw_words(draw))
 
 
 def sample_bernoulli(activation, bias, draw, scale=1.0):
+    draw.check(len(bias))
     arguments = contiguous(activation), contiguous(bias), activation.dtype.type(scale), *draw_words(draw)
     _over_coins("sample_bernoulli", activation, *arguments, after=(np.uint32(bias.shape[1]),))
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
+    draw.check(len(bias))
     replicas, rows, units = activation.shape
     # Each block takes as many rows as its threads have coins for.
     lanes = min(THREADS, power_of_two(-(-units // COINS)))

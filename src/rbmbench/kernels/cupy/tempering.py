@@ -15,6 +15,7 @@ def _workspace_bytes(chains: int, m: int, n: int, itemsize: int) -> int:
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
+    draw.check(len(W))
     replicas, sets, chains, m = visible.shape
     n = W.shape[-1]
     doubles = -(-_workspace_bytes(chains, m, n, W.itemsize) // 8)

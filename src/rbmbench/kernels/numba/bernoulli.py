@@ -234,16 +234,19 @@ def bernoulli_mean(activation, bias):
 
 def sample(mean, draw, out):
     replicas = len(mean)
+    draw.check(replicas)
     flat = out.reshape(replicas, -1)
     _sample(mean.reshape(replicas, -1), draw.seed, draw.trials, draw.number, draw.purpose, flat)
 
 
 def sample_bernoulli(activation, bias, draw, scale=1.0):
+    draw.check(len(bias))
     flat = activation.reshape(len(bias), -1)
     sample_flat(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
+    draw.check(len(bias))
     product = np.empty_like(log_probability)
     flat = activation.reshape(len(bias), -1)
     _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)

@@ -365,6 +365,7 @@ def takes(rows: int, half_steps: int, W) -> bool:
 
 def run(W, b, c, draw, half_steps, memory, hidden, out):
     """Make half steps from hidden states, and write the last states to ``out``; return whether each replica is done."""
+    draw.check(len(W))
     done = np.empty(len(W), np.bool_)
     _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, hidden, out, done)
     return done

@@ -370,6 +370,7 @@ def _rounded(W, W_transposed, b, c, chains):
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
+    draw.check(len(W))
     (_, sets, chains, m), n = visible.shape, W.shape[2]
     beta, way, size = np.asarray(inverse_temperatures, W.dtype), ways.number(), sets * chains * m * n
     tables = [ways.takes_tables(way, sets * chains, *shape) for shape in ((m, n), (n, m))]

@@ -62,6 +62,7 @@ def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
     k is the coin of position p. r, uniform on (0, 1), is drawn only if k does not decide: it is (x + 1/2) * 2**-32 for
     the first word x of Philox block p of the same draw with the top bit of the purpose set.
     """
+    draw.check(len(mean))
     flat = mean.reshape(len(mean), -1)
     x = flat * 65536.0 - coins(draw, flat.shape[1])
     result = x >= 1
