@@ -93,6 +93,15 @@ def test_another_recipe_of_a_data_set_makes_it_again(copied):
     assert jobs(copied) == {"prepare_data": 1, "bundle": 2, "train_run": 1, "measure_bias": 1}
 
 
+def test_a_figure_is_made_again_after_its_run_failed_with_other_code(copied):
+    edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
+    customize = copied / "src" / "sitecustomize.py"
+    customize.write_text(f"{WITHOUT_NUMBA}\nimport os\n\nif 'bundle' in sys.orig_argv:\n    os._exit(1)\n")
+    Workspace(copied / "work").snakemake("-c1", "tiny_fig1", *FILES, code=1)
+    customize.write_text(WITHOUT_NUMBA)
+    assert jobs(copied, "--", "tiny_fig1") == {"bundle": 1}
+
+
 def test_results_that_were_brought_here_count_as_done(copied):
     edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
     shutil.rmtree(copied / "work" / ".snakemake")

@@ -219,10 +219,28 @@ def code_of(name):
 
 
 def code_of_job(job):
-    """Return the fingerprint of the code of a job: the job runs again when it changes."""
-    return code_of(job.id)
+    """Return the fingerprint of the code of a job and of the jobs before it: the job runs again when it changes."""
+    return origin_of((job.id,)) if PLAN.before(job) else code_of(job.id)
 
 
+def origin_of(names):
+    """Return the fingerprint of the code and data of the jobs of some ids, and of the code of the jobs before them.
+
+    A job that runs again and fails loses its results. Results of those after it are older than no file then, and
+    differ from those of a first run by this fingerprint alone.
+    """
+    data = sorted({PLAN.jobs[name].data for name in names} - {""})
+    made = [(name, recipe_of(name), own_content(name)) for name in data]
+    codes = [[code_of(name), *map(code_of_job, map(PLAN.jobs.get, PLAN.before(PLAN.jobs[name])))] for name in names]
+    return hashlib.sha256(json.dumps([made, codes]).encode()).hexdigest()[:10]
+
+
+def origin_of_output(key):
+    """Return the fingerprint of the code and data of the jobs of a figure or table."""
+    return origin_of(PLAN.outputs[key].jobs)
+
+
+@cache
 def recipe_of(data):
     """Return the fingerprint of the code that makes a data set."""
     return recipe_fingerprint(PLAN.data[data].name, PLAN.data[data].options)

@@ -50,6 +50,7 @@ rule render_figure:
         runtime=more_each_attempt(30),
     params:
         spec=lambda wildcards: spec_argument(wildcards.figure),
+        origin=lambda wildcards: origin_of_output(wildcards.figure),
     message:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
@@ -86,6 +87,7 @@ rule render_table:
         runtime=more_each_attempt(30),
     params:
         spec=lambda wildcards: spec_argument(wildcards.table),
+        origin=lambda wildcards: origin_of_output(wildcards.table),
     message:
         "{TITLES:{wildcards.table}}: written"
     shell:

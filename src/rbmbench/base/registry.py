@@ -169,8 +169,8 @@ def positive_integer(name: str, value: object, least: int = 1, most: int | None 
 
 def number_within(name: str, value: object, most: float) -> float:
     """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most:
+    value = value.item() if isinstance(value, np.integer | np.floating) else value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise SettingsError(f"option {name!r}: must be a number from 0 to {most:g}, got {value!r}")
     return value
 

@@ -144,8 +144,7 @@ class Estimator(ABC):
         """
         batch = states_like(rbm.W, batch)
         positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
-        negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
-        return Estimate(positive, negative, state, diagnostics)
+        return Estimate(positive, *self._checked_phase(rbm, positive, state, stream))
 
     def continue_chains(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
         """Return an estimate whose chains continue those of ``estimate``, after a change of the parameters.
@@ -157,8 +156,22 @@ class Estimator(ABC):
             assert isinstance(estimate.negative, Population)  # since chains have ends
             ends = estimate.negative.visible
             start = Population(ends, hidden_mean(rbm, ends, self.buffers, "second positive hidden mean"))
-        negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)
-        return Estimate(estimate.positive, negative, state, diagnostics)
+        return Estimate(estimate.positive, *self._checked_phase(rbm, start, estimate.state, stream))
+
+    def _checked_phase(
+        self, rbm: RBM, positive: Population, state: State, stream: Stream
+    ) -> tuple[Population | Statistics, State, dict[str, Array]]:
+        """Return the negative phase; refuse other shapes, beyond whose ends compiled code would read."""
+        negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
+        replicas, m, n = rbm.W.shape
+        if isinstance(negative, Population):
+            rows = negative.visible.shape[1]
+            expected = [(replicas, rows, m), (replicas, rows, n)] + [(replicas, rows)] * (negative.weights is not None)
+        else:
+            expected = [(replicas, m, n), (replicas, m), (replicas, n)]
+        if (got := [part.shape for part in negative if part is not None]) != expected:
+            raise SettingsError(f"negative_phase of {type(self).__name__}: shapes must be {expected}, got {got}")
+        return negative, state, diagnostics
 
     def phase_sums(self, estimate: Estimate) -> tuple[PhaseSums, PhaseSums]:
         """Return the sums of the positive and of the negative phase, in buffers."""

@@ -45,7 +45,10 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
     added = new.read()
     _check_alike(new, kept_spec, added, curves, f"{folder}")
     commits = added.groupby("algorithm")["commit"].first()
-    labels = {key: f"{label} (own, {commits[key]})" for key, label in new.labels.items()}
+    met = added.groupby("algorithm")["contest"].nunique()
+    every = len(kept_spec.contests)
+    shares = {key: f", {met[key]} of {every} contests" * bool(met[key] < every) for key in new.labels}
+    labels = {key: f"{label} (own, {commits[key]}{shares[key]})" for key, label in new.labels.items()}
     curves = pd.concat([curves, added.assign(label=added["algorithm"].map(labels))], ignore_index=True)
     entries = {
         contest.name: [entry.model_copy(update={"label": labels[entry.algorithm]}) for entry in contest.entries]

@@ -13,7 +13,7 @@ from rbmbench.base.streams import Stream
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.estimators.pop_cd_leave_one_out import leave_one_out_weights
 from rbmbench.likelihood import exact_gradient, exact_model_statistics
-from rbmbench.model.gibbs import Buffers, population_statistics
+from rbmbench.model.gibbs import Buffers, Population, population_statistics
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers import ParallelTemperingSampler
 
@@ -320,3 +320,22 @@ def test_a_single_heavy_row_leaves_diagnostics_finite():
     heavy = leave_one_out_weights(np.array([[0.0, -500.0, -501.0]]))
     assert np.isfinite(heavy).all()
     np.testing.assert_allclose(effective_sample_size(heavy), 1)
+
+
+@pytest.mark.parametrize(
+    ("visible", "hidden", "weights"),
+    [
+        (np.s_[:, :, 1:], np.s_[:], None),
+        (np.s_[:1], np.s_[:1], None),
+        (np.s_[:, :7], np.s_[:], None),
+        (np.s_[:], np.s_[:, :, 1:], None),
+        (np.s_[:], np.s_[:], np.ones((R, 3))),
+    ],
+)
+def test_a_negative_phase_of_other_shapes_is_refused(visible, hidden, weights, rbm, batch):
+    class Own(estimators.Estimator):
+        def negative_phase(self, rbm, positive, state, stream):
+            return Population(positive.visible[visible], positive.hidden[hidden], weights), state, {}
+
+    with pytest.raises(SettingsError, match=r"negative_phase of Own: shapes must be \[\(2, .*\], got \["):
+        Own().estimate(rbm, batch, {}, training_stream(R))

@@ -279,6 +279,7 @@ function draw(card, panel, box) {
     width: Math.max(box.clientWidth, 200),
     height: 250,
     legend: { show: false },
+    padding: [null, panel.ticks.length ? 45 : null, null, null], // for the last of the slanted names
     scales: {
       x: { time: false, distr: card.view.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
       y: { distr: card.view.logY ? 3 : 1, range: verticalRange(card, panel) },
