@@ -53,7 +53,7 @@ def test_sheets_and_curves_share_their_samples(config):
 
 
 def test_panels_that_train_alike_share_their_models(config):
-    found = plan(loaded(config))
+    found = plan(loaded(config, **panel("fig3", trials=10)))
     run = ids_shown(found, found.figures["rates_fpcd_fig2"])[0]
     assert run == ids_shown(found, found.figures["rates_fpcd_fig3"])[0]
     seeds = {job.settings.seed for job in found.of_kind("sample").values() if job.run == run}
