@@ -154,7 +154,7 @@ def test_page_is_self_contained(page):
 
 def test_page_shows_verdicts_with_words(page):
     check, power = "<small>popcd, tiny, <b>check</b></small>", "would not be reproduced: below -0.25"
-    for words in ("✓ reproduced</td>", check, power, "1.00 to 1.50", "0.0242761"):
+    for words in ('<td class="yes">✓ reproduced', check, power, "1.00 to 1.50", "0.0242761"):
         assert words in page
 
 

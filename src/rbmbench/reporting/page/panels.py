@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Panels of a chart for the page: with common x, and thinned.
 
-Points are omitted, never averaged: each remaining one is a point of the chart, to five digits.
+Points are omitted, never averaged: each remaining one is a point of the chart, to five digits, of bands and of single
+trials to four.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ MOST_POINTS = 100
 MOST_POINTS_OF_A_CURVE = 28
 """Most points of a curve whose x differ from those of other curves of its panel."""
 MOST_POINTS_OF_A_TRIAL = 20
-DIGITS, DIGITS_OF_A_TRIAL = 5, 4
+DIGITS, FEW_DIGITS = 5, 4
 
 
 def panel_of(chart: ChartPanel) -> Panel:
@@ -57,11 +58,12 @@ def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     """Return a curve at some x, and its trials at some of them."""
     at = {value: place for place, value in enumerate(curve.x)}
     indices = [at.get(value) for value in x]
-    names = ("mean", "low", "high", "estimate_low", "estimate_high")
-    values = {name: _at(getattr(curve, name), indices) for name in names if getattr(curve, name)}
-    if values.get("low") == values["mean"] == values.get("high"):  # a single trial
-        del values["low"], values["high"]
-    singles = tuple(_at(trial, [indices[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
+    is_band = not curve.low == curve.mean == curve.high  # not a single trial
+    digits = {"mean": DIGITS, **({"low": FEW_DIGITS, "high": FEW_DIGITS} if is_band else {})}
+    digits |= {"estimate_low": DIGITS, "estimate_high": DIGITS}
+    given = {name: getattr(curve, name) for name in digits if getattr(curve, name)}
+    values = {name: _at(numbers, indices, digits[name]) for name, numbers in given.items()}
+    singles = tuple(_at(trial, [indices[place] for place in places], FEW_DIGITS) for trial in curve.singles)
     fields = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
     return CurveValues(**fields, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
 
