@@ -284,7 +284,8 @@ def test_values_at_the_cursor_are_those_of_the_csv(drawn, repository):
         assert len(lines) == 1 + len(found)
         for line in lines[1:]:
             label, *values = re.fullmatch(r"■ (.*): (\S+) \((\S+) to (\S+)\), 25 trials", line).groups()
-            expected = [float(f"{found.loc[label, name]:.5g}") for name in ("mean", "low", "high")]
+            digits = {"mean": 5, "low": 4, "high": 4}
+            expected = [float(f"{found.loc[label, name]:.{digit}g}") for name, digit in digits.items()]
             assert list(map(float, values)) == expected
 
 
