@@ -47,19 +47,25 @@ UPLOT = {
 
 
 class Balance(HTMLParser):
-    """Checks that every element that is opened is closed in turn."""
+    """Checks that every element that is opened is closed in turn; HTML lets rows and cells end with the next one."""
 
     def __init__(self):
         super().__init__()
         self.open = []
 
     def handle_starttag(self, tag, attrs):
+        self._end({"td": ("td", "th"), "tr": ("td", "th", "tr")}.get(tag, ()))
         self.open += [] if tag in VOID else [tag]
+
+    def _end(self, tags):
+        while self.open[-1:] and self.open[-1] in tags:
+            self.open.pop()
 
     def handle_startendtag(self, tag, attrs):
         pass
 
     def handle_endtag(self, tag):
+        self._end({"tr": ("td", "th"), "tbody": ("td", "th", "tr")}.get(tag, ()))
         assert self.open.pop() == tag
 
 
