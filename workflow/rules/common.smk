@@ -223,21 +223,18 @@ def code_of_job(job):
     return origin_of((job.id,)) if PLAN.before(job) else code_of(job.id)
 
 
+@cache
 def origin_of(names):
-    """Return the fingerprint of the code and data of the jobs of some ids, and of the code of the jobs before them.
+    """Return the fingerprint of the code and data of the jobs of some ids, and of those of all jobs before them.
 
     A job that runs again and fails loses its results. Results of those after it are older than no file then, and
     differ from those of a first run by this fingerprint alone.
     """
-    data = sorted({PLAN.jobs[name].data for name in names} - {""})
-    made = [(name, recipe_of(name), own_content(name)) for name in data]
-    codes = [[code_of(name), *map(code_of_job, map(PLAN.jobs.get, PLAN.before(PLAN.jobs[name])))] for name in names]
-    return hashlib.sha256(json.dumps([made, codes]).encode()).hexdigest()[:10]
-
-
-def origin_of_output(key):
-    """Return the fingerprint of the code and data of the jobs of a figure or table."""
-    return origin_of(PLAN.outputs[key].jobs)
+    parts = []
+    for job in map(PLAN.jobs.get, names):
+        data = [recipe_of(job.data), own_content(job.data)] if job.data else []
+        parts.append([code_of(job.id), data, origin_of(PLAN.before(job))])
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]
 
 
 @cache

@@ -50,7 +50,7 @@ rule render_figure:
         runtime=more_each_attempt(30),
     params:
         spec=lambda wildcards: spec_argument(wildcards.figure),
-        origin=lambda wildcards: origin_of_output(wildcards.figure),
+        origin=lambda wildcards: origin_of(PLAN.outputs[wildcards.figure].jobs),
     message:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
@@ -87,7 +87,7 @@ rule render_table:
         runtime=more_each_attempt(30),
     params:
         spec=lambda wildcards: spec_argument(wildcards.table),
-        origin=lambda wildcards: origin_of_output(wildcards.table),
+        origin=lambda wildcards: origin_of(PLAN.outputs[wildcards.table].jobs),
     message:
         "{TITLES:{wildcards.table}}: written"
     shell:

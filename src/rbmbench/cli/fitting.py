@@ -24,14 +24,7 @@ from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
 from rbmbench.io.results import check_writable, read_meta
 from rbmbench.jobs import of_name
 from rbmbench.jobs.fingerprints import fingerprint
-from rbmbench.likelihood import (
-    ais_log_partition,
-    base_rate_bias,
-    exact_log_partition,
-    inverse_temperatures,
-    is_enumerable,
-    tempered_log_partition,
-)
+from rbmbench.likelihood import base_rate_bias, exact_log_partition, is_enumerable
 from rbmbench.likelihood.annealing import independent_log_likelihood
 from rbmbench.likelihood.exact import normalised
 from rbmbench.measurements.certificate import certificate
@@ -41,6 +34,7 @@ from rbmbench.reporting.run_page import Findings, loading_code, write_run_page
 from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training.plots import check_shape
 from rbmbench.training.run import TrainingResult, load_run
+from rbmbench.training.snapshots import log_partition_of
 
 ROWS_AT_ONCE = 5000
 EVALUATIONS = 20  # evaluations of a run, unless their interval is given: annealing each of them takes seconds
@@ -131,15 +125,9 @@ def score(arguments: Namespace) -> None:
     if is_enumerable(rbm.visible_units, rbm.hidden_units):
         log_z, errors = exact_log_partition(rbm), np.zeros(len(rbm.W))
     else:
-        base = base_rate_bias(rows) if settings.base == "base_rate" else np.zeros(rbm.visible_units)
-        shared = {"seed": settings.seed, "base": base, "threads": arguments.threads}
-        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+        estimated, _ = log_partition_of(settings, rows)
         with shown_progress("log Z", "steps") as progress:
-            if budget := settings.tempering:
-                limits = budget.target_error, budget.products
-                estimate = tempered_log_partition(rbm, rows, *limits, progress=progress, **shared)
-            else:
-                estimate = ais_log_partition(rbm, settings.particles, schedule, progress=progress, **shared)
+            estimate = estimated(rbm, seed=settings.seed, threads=arguments.threads, progress=progress)
         log_z, errors = estimate.log_partition, estimate.standard_error
     tables, blocks = [], np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
     for trial, error in enumerate(errors):

@@ -118,7 +118,7 @@ def certificate(
     Raises
     ------
     DataError
-        If data or test rows are not rows of 0 and 1, as wide as the models.
+        If data or test rows are not rows of 0 and 1, as wide as the models, or there are fewer than two rows of data.
     SettingsError
         If there are fewer models than requested.
     """

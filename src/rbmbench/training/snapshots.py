@@ -11,7 +11,7 @@ import pandas as pd
 from rbmbench.base.metrics import COMPARED, TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
-from rbmbench.base.settings import AnnealingSettings
+from rbmbench.base.settings import Annealed, AnnealingSettings
 from rbmbench.kernels import Array
 from rbmbench.likelihood import (
     ais_log_partition,
@@ -105,13 +105,8 @@ def annealed_curve(
     order = [*range(snapshot_count), *(place for place in repeated if 0 <= place < snapshot_count)]
     evaluation = _AnnealedEvaluation(snapshots, order, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
-    base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(visible)
-    schedule = inverse_temperatures(settings.temperatures, settings.spacing)
-    estimate = annealing = partial(ais_log_partition, particles=settings.particles, temperatures=schedule)
-    if settings.tempering:
-        target_error, products = settings.tempering.target_error, settings.tempering.products
-        estimate = partial(tempered_log_partition, data=data, target_error=target_error, budget=products)
-    elif settings.bracket:
+    estimate, annealing = log_partition_of(settings, data)
+    if settings.bracket and not settings.tempering:
         budget = {"data": data} | settings.bracket.model_dump()
         estimate = partial(bracketed_log_partition, **annealing.keywords, **budget)
     while evaluation.done < len(order):
@@ -126,7 +121,6 @@ def annealed_curve(
         log_z = estimate(
             models,
             seed=settings.seed,
-            base=base,
             keys=((snapshot_numbers + (trial_numbers << 16)) % 2**32).ravel(),
             threads=threads,
             begun=begun,
@@ -137,6 +131,20 @@ def annealed_curve(
         metrics |= {METRIC_OF[name]: values for name, values in vars(log_z).items()}
         evaluation.add({COMPARED * is_compared + name: values for name, values in metrics.items()}, trial_numbers)
     return evaluation.curve.frame()
+
+
+def log_partition_of(settings: Annealed, data) -> tuple[partial, partial]:
+    """Return the estimate of log Z by some settings, and annealing by them, as functions of the models.
+
+    The data (rows, m) are the states of the start model, and of chains that start in modes of the data.
+    """
+    base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(data.shape[1])
+    schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+    annealing = partial(ais_log_partition, particles=settings.particles, temperatures=schedule, base=base)
+    if not (budget := settings.tempering):
+        return annealing, annealing
+    limits = {"target_error": budget.target_error, "budget": budget.products}
+    return partial(tempered_log_partition, data=data, base=base, **limits), annealing
 
 
 class _AnnealedEvaluation:
