@@ -4,7 +4,7 @@
 import shutil
 
 import pytest
-from browser_page import FIGURE, USABLE
+from browser_page import FIGURE, USABLE, wait_until
 
 from rbmbench.cli.making import shown_folders
 from rbmbench.reporting.page.html import write_report
@@ -46,7 +46,7 @@ def opened(browser, file):
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"file://{file}{hash}")
         if options.get("java_script_enabled", True):
-            page.wait_for_function(USABLE)
+            wait_until(page, USABLE)
         return page
 
     yield open_page

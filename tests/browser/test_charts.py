@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 import pytest
-from browser_page import CLAIM, FIGURE, card, counted_in, data_of
+from browser_page import CLAIM, FIGURE, card, counted_in, data_of, wait_until
 
 from rbmbench.io.results import read_kept_metas
 
@@ -46,16 +46,16 @@ def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn
     link = card(drawn).locator(f".about li[data-claim='{CLAIM}'] a").first
     link.focus()
     drawn.keyboard.press("Enter")
-    drawn.wait_for_function("cards.some(({ pointed }) => pointed)")
+    wait_until(drawn, "cards.some(({ pointed }) => pointed)")
     # Of CD-1, CD-10, PCD-1, pop-CD-1, pop-CD-10 and PT-10.
     assert pointed(drawn) == [CLAIM, [1, 0.2, 0.2, 1, 0.2, 0.2]]
     assert link.get_attribute("aria-current") == "true"
     assert legend.get_attribute("aria-pressed") == "true"  # what a claim is about is shown
     assert drawn.url.endswith(f"#{FIGURE}?claim={CLAIM}")
     drawn.go_back()
-    drawn.wait_for_function("cards.every(({ pointed }) => !pointed)")
+    wait_until(drawn, "cards.every(({ pointed }) => !pointed)")
     drawn.go_forward()
-    drawn.wait_for_function("cards.some(({ pointed }) => pointed)")
+    wait_until(drawn, "cards.some(({ pointed }) => pointed)")
     card(drawn).locator(".pointed button").click()
     assert pointed(drawn) == [None, [1] * 6]
     assert card(drawn).locator(".pointed").is_hidden()
@@ -86,7 +86,7 @@ def test_window_and_accepted_range_are_shaded(opened):
     plain = colours(page, places)
     assert plain == [[0, 0, 0, 0]] * 4
     page.evaluate(f"location.hash = '{FIGURE}?claim={CLAIM}'")
-    page.wait_for_function("cards.some(({ pointed }) => pointed)")
+    wait_until(page, "cards.some(({ pointed }) => pointed)")
     outside, window, accepted, both = colours(page, places)
     assert outside == [0, 0, 0, 0]
     assert window[0] > window[2]  # yellow

@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from browser_page import card
+from browser_page import card, wait_until
 from image_results import ITERATIONS, images_figure
 
 from rbmbench.io.layout import Layout
@@ -71,7 +71,7 @@ def test_the_address_says_the_iteration(opened):
     assert {text.split(" after ")[1] for text in seen(page)[0]} == {"10 iterations"}
     assert {text.split(" after ")[1] for text in seen(page, "small/arena_fig5")[0]} == {"300 iterations"}
     page.evaluate(f"location.hash = '{KEY}?iteration=300'")
-    page.wait_for_function("document.querySelector('.slider output').value === '300 iterations'")
+    wait_until(page, "document.querySelector('.slider output').value === '300 iterations'")
     for wrong in ("11", "x", "", "-1"):
         assert seen(opened(f"#{KEY}?iteration={wrong}"))[0][0] == "Filters of CD_1 after 300 iterations"
 

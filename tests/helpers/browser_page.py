@@ -30,3 +30,21 @@ def card(page, key=FIGURE):
 def counted_in(page, key, name):
     """Choose what the horizontal axis of a figure counts."""
     card(page, key).locator("select[name=counted]").select_option(name)
+
+
+def wait_until(page, condition, seconds=30):
+    """Wait until a condition in JavaScript is true.
+
+    ``page.wait_for_function`` calls ``eval`` again in each frame, which the page's policy refuses from the second on.
+    """
+    page.evaluate(
+        f"""() => new Promise((resolve, reject) => {{
+            const end = performance.now() + {1000 * seconds};
+            const check = () => {{
+                if ({condition}) resolve();
+                else if (performance.now() > end) reject(new Error("not true after {seconds} seconds"));
+                else requestAnimationFrame(check);
+            }};
+            check();
+        }})"""
+    )
