@@ -37,7 +37,7 @@ class Gibbs(Sampler):
             visible, hidden = self.transition(rbm, state, hidden, stream)
             samples[:, :, number] = visible
             if means is not None:
-                means[:, :, number] = self.visible_mean(rbm, state, hidden)
+                means[:, :, number] = self.visible_mean(rbm, hidden)
             self.after_sample(rbm, state, visible, hidden)
         state["hidden"][...] = hidden
 
@@ -48,25 +48,13 @@ class Gibbs(Sampler):
     def transition(self, rbm, state, hidden, stream):
         """Return the next (x, h) of each chain, in buffers."""
         for _ in range(self.k):
-            visible = self.next_visible(rbm, state, hidden, stream)
-            hidden = self.next_hidden(rbm, state, visible, stream)
+            visible = sample_visible(rbm, hidden, stream, self.buffers)
+            hidden = sample_hidden(rbm, visible, stream, self.buffers)
         return visible, hidden
 
-    def next_visible(self, rbm, state, hidden, stream):
-        """Return x ~ p(x|h), in a buffer."""
-        return sample_visible(rbm, hidden, stream, self.buffers)
-
-    def next_hidden(self, rbm, state, visible, stream):
-        """Return h ~ p(h|x), in a buffer."""
-        return sample_hidden(rbm, visible, stream, self.buffers)
-
-    def visible_activation(self, rbm, state, hidden, buffers):
-        """Return W h without the bias, in a buffer."""
-        return visible_activation(rbm, hidden, buffers)
-
-    def visible_mean(self, rbm, state, hidden):
+    def visible_mean(self, rbm, hidden):
         """Return E(x | h), in its own buffer."""
-        mean = self.visible_activation(rbm, state, hidden, self.shown)
+        mean = visible_activation(rbm, hidden, self.shown)
         kernels_for(mean).bernoulli_mean(mean, rbm.b)
         return mean
 

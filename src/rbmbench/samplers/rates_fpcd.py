@@ -25,8 +25,8 @@ import numpy as np
 
 from rbmbench.base.registry import LARGEST_FAST_RATE
 from rbmbench.kernels import is_host_array, kernels_for
+from rbmbench.kernels.numpy.samples import Lazy
 from rbmbench.likelihood.exact import data_statistics
-from rbmbench.model.gibbs import Buffers, hidden_activation
 from rbmbench.model.rbm import RBM, Statistics, unchecked_rbm
 from rbmbench.samplers._base import REGISTRY, check_numbers, per_replica_values
 from rbmbench.samplers.gibbs import Gibbs
@@ -68,6 +68,9 @@ class RatesFPCD(Gibbs):
             state |= {"scale": np.ones(len(rate)), "factor": np.zeros(len(rate))}
             for name in ("W", "drift_W"):
                 state[f"{name}_transposed"] = state[name].swapaxes(-1, -2).copy()
+            m, n = rbm.visible_units, rbm.hidden_units
+            shapes = {"of_visible": (m,), "of_hidden": (n,), "to_hidden": (2, n), "to_visible": (2, m)}
+            state |= {name: np.zeros((len(rate), *shape), kind) for name, shape in shapes.items()}
         return state
 
     def rates(self, rbm: RBM, data) -> Statistics:
@@ -77,61 +80,26 @@ class RatesFPCD(Gibbs):
         """Return the parameters of the state, as views; with lazy updates W is incomplete, see `whole`."""
         return unchecked_rbm(*(state[name] for name in PARAMETERS))
 
+    def lazy_parameters(self, state) -> Lazy | None:
+        """Return the arrays of lazy updates, None without them."""
+        return Lazy(*(state[name] for name in Lazy._fields)) if "scale" in state else None
+
     def whole(self, state) -> RBM:
         """Return theta + theta_F, with lazy updates applied."""
-        W, b, c = (state[name] for name in PARAMETERS)
-        if "scale" in state:
-            scale, factor = (state[name].astype(W.dtype)[:, None, None] for name in ("scale", "factor"))
-            W = scale * W + factor * state["drift_W"]
-        return unchecked_rbm(W, b, c)
+        lazy = self.lazy_parameters(state)
+        return unchecked_rbm(lazy.whole() if lazy else state["W"], state["b"], state["c"])
 
-    def next_visible(self, rbm, state, hidden, stream):
-        if "scale" not in state:
-            return super().next_visible(rbm, state, hidden, stream)
-        return _sampled_lazily(hidden, state, "W_transposed", rbm.b, stream, self.buffers)
-
-    def next_hidden(self, rbm, state, visible, stream):
-        if "scale" not in state:
-            return super().next_hidden(rbm, state, visible, stream)
-        return _sampled_lazily(visible, state, "W", rbm.c, stream, self.buffers)
-
-    def visible_activation(self, rbm, state, hidden, buffers):
-        if "scale" not in state:
-            return super().visible_activation(rbm, state, hidden, buffers)
-        return _multiplied_lazily(hidden, state, "W_transposed", buffers)
-
-    def hidden_activation(self, rbm, state, visible, buffers):
-        """Return W'x without the bias, in a buffer."""
-        if "scale" not in state:
-            return hidden_activation(rbm, visible, buffers)
-        return _multiplied_lazily(visible, state, "W", buffers)
+    def draw(self, rbm, state, stream, samples, means=None):
+        """Run the chains, k steps per sample."""
+        if lazy := self.lazy_parameters(state):
+            draw = stream.take(2 * self.k * samples.shape[2])
+            draw.check(len(rbm.W))
+            means = means if means is None else means[:, 0]
+            kernels_for(rbm.W).draw_lazily(lazy, self.k, state["hidden"][:, 0], draw, samples[:, 0], means)
+        else:
+            super().draw(rbm, state, stream, samples, means)
 
     def after_sample(self, rbm, state, visible, hidden):
         """Apply decay and drift, and move away from the sample."""
-        kernels, (W, b, c) = kernels_for(rbm.W), rbm.parameters
-        if "scale" in state:
-            names = ("drift_W", "drift_W_transposed", "drift_b", "drift_c", "decay", "rate", "scale", "factor")
-            numbers = [state[name] for name in names]
-            kernels.unlearn_lazily(W, state["W_transposed"], b, c, *numbers, visible, hidden)
-        else:
-            numbers = [state[name] for name in (*DRIFTS, "decay", "rate")]
-            kernels.unlearn_samples(W, b, c, *numbers, visible, hidden)
-
-
-def _lazy_terms(states, state, name: str, buffers: Buffers) -> tuple:
-    """Return scale, matrix, factor and drift of the lazy weights, and a buffer for their product with the states."""
-    matrix = state[name]
-    out = buffers.get(f"{name} activation", (*states.shape[:-1], matrix.shape[-1]), matrix)
-    return state["scale"], matrix, state["factor"], state[f"drift_{name}"], out
-
-
-def _multiplied_lazily(states, state, name: str, buffers: Buffers):
-    *terms, out = _lazy_terms(states, state, name, buffers)
-    kernels_for(out).multiply_lazily(states, *terms, out)
-    return out
-
-
-def _sampled_lazily(states, state, name: str, bias, stream, buffers: Buffers):
-    *terms, out = _lazy_terms(states, state, name, buffers)
-    kernels_for(out).sample_lazily(states, *terms, bias, stream.next(), out)
-    return out
+        numbers = [state[name] for name in (*DRIFTS, "decay", "rate")]
+        kernels_for(rbm.W).unlearn_samples(*rbm.parameters, *numbers, visible, hidden)

@@ -14,7 +14,10 @@ Shapes: as in `rbmbench.samplers.rates_fpcd`.
 import numpy as np
 
 from rbmbench.base.registry import positive_integer
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import hidden_activation, visible_activation
 from rbmbench.samplers._base import REGISTRY
+from rbmbench.samplers.gibbs import Gibbs
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 
 
@@ -30,20 +33,28 @@ class RatesHerding(RatesFPCD):
         super().__init__(fast_rate, decay)
         self.most_steps = positive_integer("most_steps", most_steps)
 
+    def draw(self, rbm, state, stream, samples, means=None):
+        """Iterate the chains to a fixed point for each sample; nothing is drawn."""
+        if lazy := self.lazy_parameters(state):
+            means = means if means is None else means[:, 0]
+            kernels_for(rbm.W).herd_lazily(lazy, self.most_steps, state["hidden"][:, 0], samples[:, 0], means)
+        else:
+            Gibbs.draw(self, rbm, state, stream, samples, means)
+
     def transition(self, rbm, state, hidden, stream):
         """Return the fixed point (x, h) of each chain, in buffers; nothing is drawn."""
         before = self.buffers.get("hidden before", hidden.shape, hidden)
         for _ in range(self.most_steps):
             before[...] = hidden
-            visible = _switched(self.visible_activation(rbm, state, hidden, self.buffers), rbm.b)
-            hidden = _switched(self.hidden_activation(rbm, state, visible, self.buffers), rbm.c)
+            visible = _switched(visible_activation(rbm, hidden, self.buffers), rbm.b)
+            hidden = _switched(hidden_activation(rbm, visible, self.buffers), rbm.c)
             if (hidden == before).all():
                 break
         return visible, hidden
 
-    def visible_mean(self, rbm, state, hidden):
+    def visible_mean(self, rbm, hidden):
         """Return the state x determined by h, which is its mean at zero temperature, in its own buffer."""
-        mean = super().visible_mean(rbm, state, hidden)
+        mean = super().visible_mean(rbm, hidden)
         return np.greater(mean, 0.5, out=mean)
 
 

@@ -3,11 +3,12 @@
 
 import numpy as np
 import pytest
-from backends import BACKENDS, DTYPES
+from backends import BACKENDS, DTYPES, HOST_BACKENDS
 from core_helpers import binary_data
 
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.numpy.samples import Lazy
 
 SIZES = pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (3, 1, 67, 31), (2, 7, 5, 13), (2, 11, 131, 3)])
 
@@ -58,56 +59,93 @@ def test_every_sample_is_counted_at_its_distance(kernels, dtype, sizes):
     np.testing.assert_array_equal(counts, expected)
 
 
-@BACKENDS
+def lazy(replicas, m, n, dtype, decay, rate):
+    """Return parameters that are multiples of 1/64, so that sums of them are exact, and their drift."""
+    parts = *parameters(replicas, m, n, dtype, 1), *(0.1 * d for d in parameters(replicas, m, n, dtype, 2))
+    parts = [np.round(64 * part).astype(dtype) / dtype(64) for part in parts]
+    turned = [parts[index].swapaxes(-1, -2).copy() for index in (0, 3)]
+    numbers = np.array(decay, dtype), np.array(rate, dtype), *turned, np.ones(replicas), np.zeros(replicas)
+    kept = [np.zeros((replicas, *shape), dtype) for shape in ((m,), (n,), (2, n), (2, m))]
+    return Lazy(*parts, *numbers, *kept)
+
+
+@HOST_BACKENDS
 @DTYPES
-@pytest.mark.parametrize("chains", [1, 5])
-def test_decay_and_drift_may_be_lazy(kernels, dtype, chains):
+def test_decay_and_drift_may_be_lazy(kernels, dtype):
     # Decays that make W whole after 64 samples, after 7, and at every sample.
-    replicas, m, n, decay, rate = 3, 13, 7, np.array([1, 0.6, 0], dtype), np.array([0.3, 0.2, 0.1], dtype)
-    ours, drift = parameters(replicas, m, n, dtype, 1), [0.1 * d for d in parameters(replicas, m, n, dtype, 2)]
-    expected = [part.astype(np.float64) for part in ours]
-    (W, b, c), (drift_W, drift_b, drift_c) = ours, drift
-    turned, drift_turned = W.swapaxes(-1, -2).copy(), drift_W.swapaxes(-1, -2).copy()
-    scale, factor = np.ones(replicas), np.zeros(replicas)
+    replicas, m, n = 3, 13, 7
+    ours = lazy(replicas, m, n, dtype, (1, 0.6, 0), (0.3, 0.2, 0.1))
+    expected, drift = ([part.astype(np.float64) for part in ours[k : k + 3]] for k in (0, 3))
     for number in range(70):
-        visible, hidden = states(replicas, chains, m, dtype, number), states(replicas, chains, n, dtype, 100 + number)
-        weights, drifts = (W, turned, b, c), (drift_W, drift_turned, drift_b, drift_c)
-        kernels.unlearn_lazily(*weights, *drifts, decay, rate, scale, factor, visible, hidden)
-        numpy_kernels.unlearn_samples(
-            *expected, *(d.astype(float) for d in drift), decay.astype(float), rate.astype(float), visible, hidden
-        )
-        np.testing.assert_array_equal(turned, W.swapaxes(-1, -2))
-        whole = scale[:, None, None] * W + factor[:, None, None] * drift_W
+        visible, hidden = states(replicas, 1, m, dtype, number), states(replicas, 1, n, dtype, 100 + number)
+        kernels.unlearn_lazily(ours, visible[:, 0], hidden[:, 0])
+        decay, rate = ours.decay.astype(float), ours.rate.astype(float)
+        numpy_kernels.unlearn_samples(*expected, *drift, decay, rate, visible, hidden)
+        np.testing.assert_array_equal(ours.W_transposed, ours.W.swapaxes(-1, -2))
         tolerance = 1e-4 if dtype == np.float32 else 1e-12
-        for part, wanted in zip((whole, b, c), expected, strict=True):
+        for part, wanted in zip((ours.whole(), ours.b, ours.c), expected, strict=True):
             np.testing.assert_allclose(part, wanted, rtol=tolerance, atol=tolerance)
-    assert factor.tolist() == [6, 0, 0]
+    assert ours.factor.tolist() == [6, 0, 0]
 
 
-@BACKENDS
+@HOST_BACKENDS
 @DTYPES
-@SIZES
-def test_states_are_multiplied_by_lazy_weights(kernels, dtype, sizes):
-    replicas, chains, m, n = sizes
-    visible, (matrix, _, _) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
-    drift = parameters(replicas, m, n, dtype, 2)[0]
-    scale, factor = np.linspace(1, 0.2, replicas), np.linspace(0, 3, replicas)
-    expected = visible.astype(float) @ (scale[:, None, None] * matrix + factor[:, None, None] * drift)
-    found = np.full((replicas, chains, n), 7, dtype)
-    kernels.multiply_lazily(visible, scale, matrix, factor, drift, found)
-    tolerance = 1e-5 if dtype == np.float32 else 1e-13
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=10 * tolerance)
+@pytest.mark.parametrize(("steps", "m", "n"), [(3, 1, 1), (1, 67, 31), (3, 13, 37)])
+def test_lazy_chains_are_gibbs_chains_of_the_whole_weights(kernels, dtype, steps, m, n):
+    replicas, count, stream = 2, 71, Stream(5, [3, 7])
+    # Without decay every number is exact in float32, so that activations do not depend on the order of sums.
+    ours = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
+    model, drift = ([part.copy() for part in ours[k : k + 3]] for k in (0, 3))
+    hidden, samples = np.ones((replicas, n), dtype), np.empty((replicas, count, m), np.uint8)
+    expected, draw = hidden.copy()[:, None], stream.take(2 * steps * count)
+    for s in (slice(0, 5), slice(5, count)):  # the pieces continue
+        of_piece = draw._replace(number=np.uint64(2 * steps * s.start))
+        kernels.draw_lazily(ours, steps, hidden, of_piece, samples[:, s])
+    for s in range(count):
+        W, b, c = model
+        for step in range(steps):
+            first = np.uint64(2 * (s * steps + step))
+            visible = expected @ W.swapaxes(-1, -2)
+            numpy_kernels.sample_bernoulli(visible, b, draw._replace(number=first))
+            expected = visible @ W
+            numpy_kernels.sample_bernoulli(expected, c, draw._replace(number=first + np.uint64(1)))
+        np.testing.assert_array_equal(samples[:, s], visible[:, 0])
+        numpy_kernels.unlearn_samples(*model, *drift, ours.decay, ours.rate, visible, expected)
+    np.testing.assert_array_equal(hidden, expected[:, 0])
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(ours.whole(), model[0], rtol=tolerance, atol=tolerance)
 
 
-@BACKENDS
+@HOST_BACKENDS
 @DTYPES
-def test_lazy_samples_are_those_of_two_kernels(kernels, dtype):
-    replicas, chains, m, n = 3, 2, 67, 131
-    visible, (matrix, _, bias) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
-    terms = np.linspace(1, 0.2, replicas), matrix, np.linspace(0, 0.5, replicas), 0.1 * matrix[::-1].copy()
-    draw, (activation, both) = Stream(5, [0, 3, 7]).next(), np.empty((2, replicas, chains, n), dtype)
-    kernels.multiply_lazily(visible, *terms, activation)
-    kernels.sample_bernoulli(activation, bias, draw)
-    kernels.sample_lazily(visible, *terms, bias, draw, both)
-    np.testing.assert_array_equal(both, activation)
-    assert 0 < both.mean() < 1
+def test_lazy_herding_ends_at_fixed_points_of_the_whole_weights(kernels, dtype):
+    replicas, m, n, count = 2, 67, 31, 71
+    ours = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
+    hidden, samples = np.ones((replicas, n), dtype), np.empty((replicas, 1, m), np.uint8)
+    means = np.empty(samples.shape, np.float32)
+    different = set()
+    for _ in range(count):
+        W, b, c = ours.whole(), ours.b.copy(), ours.c.copy()
+        kernels.herd_lazily(ours, 50, hidden, samples, means)
+        visible = samples.astype(dtype)
+        np.testing.assert_array_equal((visible @ W)[:, 0] + c > 0, hidden)
+        np.testing.assert_array_equal((hidden[:, None] @ W.swapaxes(-1, -2))[:, 0] + b > 0, samples[:, 0])
+        np.testing.assert_array_equal(means, samples)
+        different.add(samples.tobytes())
+    assert len(different) > count // 2
+
+
+@HOST_BACKENDS
+def test_means_do_not_change_lazy_chains(kernels):
+    replicas, m, n, count, draw = 3, 37, 29, 11, Stream(5, [0, 3, 7]).take(66)
+    with_means, without = (lazy(replicas, m, n, np.float32, (1, 0.9, 0), (0.01, 0.02, 0.03)) for _ in range(2))
+    hidden, samples = np.ones((2, replicas, n), np.float32), np.empty((2, replicas, count, m), np.uint8)
+    means = np.empty((replicas, count, m), np.float32)
+    kernels.draw_lazily(with_means, 3, hidden[0], draw, samples[0], means)
+    kernels.draw_lazily(without, 3, hidden[1], draw, samples[1])
+    np.testing.assert_array_equal(samples[0], samples[1])
+    for part, other in zip(with_means, without, strict=True):
+        np.testing.assert_array_equal(part, other)
+    assert ((means > 0) & (means < 1)).all()
+    # The mean of a unit that was on is larger.
+    assert means[samples[0] == 1].mean() > means[samples[0] == 0].mean()

@@ -16,6 +16,6 @@ from rbmbench.kernels.cupy.tempering import *
 # Array operations without compiled code, which also take CuPy arrays; matrix products use cuBLAS.
 from rbmbench.kernels.numpy import add_deviations
 from rbmbench.kernels.numpy.coupling import multiply_neighbours, multiply_states
-from rbmbench.kernels.numpy.samples import multiply_lazily, unlearn_lazily
+from rbmbench.kernels.numpy.samples import draw_lazily, herd_lazily, unlearn_lazily
 
 __all__ = _reference.__all__

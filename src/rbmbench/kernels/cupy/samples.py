@@ -2,13 +2,6 @@
 """Launches for samplers: unlearning of samples."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
-from rbmbench.kernels.cupy.bernoulli import sample_bernoulli
-from rbmbench.kernels.numpy.samples import multiply_lazily
-
-
-def sample_lazily(states, scale, matrix, factor, drift, bias, draw, out):
-    multiply_lazily(states, scale, matrix, factor, drift, out)
-    sample_bernoulli(out, bias, draw)
 
 
 def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels for samplers: unlearning of samples."""
+"""Kernels for samplers: unlearning of samples, and chains whose weights change lazily in one compiled loop."""
 
 import numpy as np
 
-from rbmbench.kernels.numba.bernoulli import sample_flat
+from rbmbench.kernels.numba.bernoulli import mean_row, sample_flat
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numba.products import add_one, add_rows
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
+
+ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 @compiled(fastmath=FAST)
@@ -56,28 +58,6 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
 
 
 @compiled()
-def unlearn_lazily(
-    W, W_transposed, b, c, drift_W, drift_W_transposed, drift_b, drift_c, decay, rate, scale, factor, visible, hidden
-):
-    kind = W.dtype.type
-    for r in range(W.shape[0]):
-        share = -rate[r] / kind(visible.shape[1])
-        factor[r] = decay[r] * factor[r] + 1
-        scale[r] *= decay[r]
-        if factor[r] >= LONGEST_WAIT or scale[r] < SMALLEST_SCALE:
-            for i in range(W.shape[1]):
-                _make_whole(W[r, i], kind(scale[r]), kind(factor[r]), drift_W[r, i])
-            for j in range(W.shape[2]):
-                _make_whole(W_transposed[r, j], kind(scale[r]), kind(factor[r]), drift_W_transposed[r, j])
-            scale[r], factor[r] = 1, 0
-        of_weights = kind(share / scale[r])
-        _unlearn_biases(b[r], c[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
-        for chain in range(visible.shape[1]):
-            _add_to_rows_on(visible[r, chain], hidden[r, chain], of_weights, W[r])
-            _add_to_rows_on(hidden[r, chain], visible[r, chain], of_weights, W_transposed[r])
-
-
-@compiled()
 def _add_to_rows_on(states, added, share, matrix):
     """Add ``share`` times ``added`` to the rows of the matrix whose unit is on."""
     for i in range(states.size):
@@ -86,27 +66,154 @@ def _add_to_rows_on(states, added, share, matrix):
 
 
 @compiled()
-def multiply_lazily(states, scale, matrix, factor, drift, out):
-    kind, units = out.dtype.type, states.shape[2]
-    rows = np.empty(units, np.int32)
-    for r in range(out.shape[0]):
-        for chain in range(out.shape[1]):
-            count = 0
-            for i in range(units):
-                rows[count] = i
-                count += states[r, chain, i] != 0
-            out[r, chain, :] = 0
-            add_rows(rows, count, matrix[r], kind(scale[r]), out[r, chain])
-            add_rows(rows, count, drift[r], kind(factor[r]), out[r, chain])
+def unlearn_lazily(lazy, visible, hidden):
+    kind = lazy.W.dtype.type
+    for r in range(len(lazy.W)):
+        W, turned, v, h = lazy.W[r], lazy.W_transposed[r], visible[r], hidden[r]
+        share, scale, factor = -lazy.rate[r], lazy.decay[r] * lazy.scale[r], lazy.decay[r] * lazy.factor[r] + 1
+        if factor >= LONGEST_WAIT or scale < SMALLEST_SCALE:
+            for i in range(len(W)):
+                _make_whole(W[i], kind(scale), kind(factor), lazy.drift_W[r, i])
+            for j in range(len(turned)):
+                _make_whole(turned[j], kind(scale), kind(factor), lazy.drift_W_transposed[r, j])
+            scale, factor = 1.0, 0.0
+            # Sums begin anew, without their rounding errors.
+            for states, sums in ((lazy.of_visible[r], lazy.to_hidden[r]), (lazy.of_hidden[r], lazy.to_visible[r])):
+                states[:] = 0
+                sums[:] = 0
+        lazy.scale[r], lazy.factor[r] = scale, factor
+        of_weights = kind(share / scale)
+        _drift(lazy.b[r], lazy.decay[r], lazy.drift_b[r])
+        _drift(lazy.c[r], lazy.decay[r], lazy.drift_c[r])
+        add_one(v, share, lazy.b[r])
+        add_one(h, share, lazy.c[r])
+        _add_to_rows_on(v, h, of_weights, W)
+        _add_to_rows_on(h, v, of_weights, turned)
+        add_one(h, of_weights * np.dot(v, lazy.of_visible[r]), lazy.to_hidden[r, 0])
+        add_one(v, of_weights * np.dot(h, lazy.of_hidden[r]), lazy.to_visible[r, 0])
 
 
 @compiled()
-def _sample_lazily(states, scale, matrix, factor, drift, bias, seed, trials, number, purpose, out):
-    multiply_lazily(states, scale, matrix, factor, drift, out)
-    flat = out.reshape((out.shape[0], out.shape[1] * out.shape[2]))
-    sample_flat(flat, out.dtype.type(1), bias, seed, trials, number, purpose)
+def _multiply(states, matrix, drift, before, sums):
+    """Change ``sums`` (2, columns), products of the states ``before`` with matrix and drift, to those of ``states``.
+
+    The rows of the units that changed are added, or those of all units that are on where these are fewer.
+    """
+    units, one = states.size, sums.dtype.type(1)
+    rows = np.empty((3, units), np.int32)
+    on, more, less = 0, 0, 0
+    for i in range(units):
+        rows[0, on], rows[1, more], rows[2, less] = i, i, i
+        on += states[i] != 0
+        more += states[i] > before[i]
+        less += states[i] < before[i]
+        before[i] = states[i]
+    if on < more + less:
+        sums[:] = 0
+        more, less = on, 0
+        rows[1, :on] = rows[0, :on]
+    add_rows(rows[1], more, matrix, one, sums[0])
+    add_rows(rows[1], more, drift, one, sums[1])
+    add_rows(rows[2], less, matrix, -one, sums[0])
+    add_rows(rows[2], less, drift, -one, sums[1])
 
 
-def sample_lazily(states, scale, matrix, factor, drift, bias, draw, out):
+@compiled(fastmath=FAST)
+def _join(sums, scale, factor, out):
+    for i in range(out.size):
+        out[i] = scale * sums[0, i] + factor * sums[1, i]
+
+
+@compiled()
+def _activate_visible(lazy, r, hidden, before, sums, out):
+    kind = out.dtype.type
+    _multiply(hidden[r], lazy.W_transposed[r], lazy.drift_W_transposed[r], before[r], sums[r])
+    _join(sums[r], kind(lazy.scale[r]), kind(lazy.factor[r]), out[r])
+
+
+@compiled()
+def _activate_hidden(lazy, r, visible, out):
+    kind = out.dtype.type
+    _multiply(visible[r], lazy.W[r], lazy.drift_W[r], lazy.of_visible[r], lazy.to_hidden[r])
+    _join(lazy.to_hidden[r], kind(lazy.scale[r]), kind(lazy.factor[r]), out[r])
+
+
+@compiled()
+def _activate_means(lazy, hidden, mean):
+    """Write the activations of the visible units; sums are unchanged, so that samples do not depend on means."""
+    before, sums = np.zeros_like(lazy.of_hidden), np.zeros_like(lazy.to_visible)
+    for r in range(len(mean)):
+        _activate_visible(lazy, r, hidden, before, sums, mean)
+
+
+@compiled()
+def _draw_lazily(lazy, steps, hidden, visible, seed, trials, number, purpose, samples, means):
+    mean, one = np.empty_like(visible), visible.dtype.type(1)
+    for s in range(samples.shape[1]):
+        for _ in range(steps):
+            for r in range(len(visible)):
+                _activate_visible(lazy, r, hidden, lazy.of_hidden, lazy.to_visible, visible)
+            sample_flat(visible, one, lazy.b, seed, trials, number, purpose)
+            for r in range(len(visible)):
+                _activate_hidden(lazy, r, visible, hidden)
+            sample_flat(hidden, one, lazy.c, seed, trials, number + ONE, purpose)
+            number += TWO
+        samples[:, s] = visible
+        if means.shape[1]:
+            _activate_means(lazy, hidden, mean)
+            for r in range(len(mean)):
+                mean_row(mean[r], lazy.b[r])
+            means[:, s] = mean
+        unlearn_lazily(lazy, visible, hidden)
+
+
+@compiled()
+def _switch(activation, bias):
+    """Overwrite activations with 1 where the sum with the bias is positive, else 0."""
+    for i in range(activation.size):
+        activation[i] = activation[i] + bias[i] > 0
+
+
+@compiled()
+def _herd_lazily(lazy, most_steps, hidden, visible, samples, means):
+    mean, before = np.empty_like(visible), np.empty_like(hidden)
+    for s in range(samples.shape[1]):
+        for r in range(len(visible)):
+            for _ in range(most_steps):
+                before[r] = hidden[r]
+                _activate_visible(lazy, r, hidden, lazy.of_hidden, lazy.to_visible, visible)
+                _switch(visible[r], lazy.b[r])
+                _activate_hidden(lazy, r, visible, hidden)
+                _switch(hidden[r], lazy.c[r])
+                if np.array_equal(hidden[r], before[r]):
+                    break
+        samples[:, s] = visible
+        if means.shape[1]:
+            _activate_means(lazy, hidden, mean)
+            for r in range(len(mean)):
+                _switch(mean[r], lazy.b[r])
+            means[:, s] = mean
+        unlearn_lazily(lazy, visible, hidden)
+
+
+def _outputs(lazy, samples, means):
+    """Return a buffer for visible states, and arrays for samples and means whose types do not depend on the caller."""
+    shape = samples.shape if means is not None else (len(samples), 0, samples.shape[2])
+    return np.empty_like(lazy.b), np.empty(samples.shape, np.uint8), np.empty(shape, np.float32)
+
+
+def draw_lazily(lazy, steps, hidden, draw, samples, means=None):
+    visible, drawn, expected = _outputs(lazy, samples, means)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _sample_lazily(states, scale, matrix, factor, drift, bias, *words, out)
+    _draw_lazily(lazy, steps, hidden, visible, *words, drawn, expected)
+    samples[...] = drawn
+    if means is not None:
+        means[...] = expected
+
+
+def herd_lazily(lazy, most_steps, hidden, samples, means=None):
+    visible, drawn, expected = _outputs(lazy, samples, means)
+    _herd_lazily(lazy, most_steps, hidden, visible, drawn, expected)
+    samples[...] = drawn
+    if means is not None:
+        means[...] = expected

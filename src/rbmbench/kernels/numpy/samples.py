@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference kernels for samplers: unlearning of samples."""
+"""Reference kernels for samplers: unlearning of samples, and chains whose weights change lazily."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,53 +36,114 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
         parameter[...] = decay[broadcast] * parameter + drift - share[broadcast] * sums
 
 
-def unlearn_lazily(
-    W, W_transposed, b, c, drift_W, drift_W_transposed, drift_b, drift_c, decay, rate, scale, factor, visible, hidden
-) -> None:
-    """Change parameters like `unlearn_samples`, with lazy decay and drift: the weights are scale W + factor drift_W.
+class Lazy(NamedTuple):
+    """Parameters of one chain per replica, with lazy decay and drift: the weights are scale W + factor drift_W.
 
-        factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) mean(x h')
+    Attributes
+    ----------
+    W, b, c, drift_W, drift_b, drift_c, decay, rate : array
+        See `unlearn_samples`.
+    W_transposed, drift_W_transposed : array, shape (replicas, n, m), contiguous
+    scale, factor : ndarray, shape (replicas,), float64
+        1 and 0 if nothing is pending.
+    of_visible, of_hidden : array, shape (replicas, m), (replicas, n)
+        States whose products are kept, in compiled code.
+    to_hidden, to_visible : array, shape (replicas, 2, n), (replicas, 2, m)
+        Products of these states with W and drift_W. All four are 0 at first.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    drift_W: np.ndarray
+    drift_b: np.ndarray
+    drift_c: np.ndarray
+    decay: np.ndarray
+    rate: np.ndarray
+    W_transposed: np.ndarray
+    drift_W_transposed: np.ndarray
+    scale: np.ndarray
+    factor: np.ndarray
+    of_visible: np.ndarray
+    of_hidden: np.ndarray
+    to_hidden: np.ndarray
+    to_visible: np.ndarray
+
+    def whole(self) -> np.ndarray:
+        """Return the weights (replicas, m, n)."""
+        scale, factor = (numbers.astype(self.W.dtype)[:, None, None] for numbers in (self.scale, self.factor))
+        return scale * self.W + factor * self.drift_W
+
+
+def unlearn_lazily(lazy: Lazy, visible, hidden) -> None:
+    """Change parameters in place like `unlearn_samples`, for states (replicas, m) and (replicas, n).
+
+        factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) x h'
 
     Decay and drift are applied to W when factor reaches LONGEST_WAIT or scale falls below SMALLEST_SCALE.
+    """
+    lazy.factor[...] = lazy.decay * lazy.factor + 1
+    lazy.scale[...] *= lazy.decay
+    for r in np.flatnonzero((lazy.factor >= LONGEST_WAIT) | (lazy.scale < SMALLEST_SCALE)):
+        lazy.W[r] = Lazy(*(array[r : r + 1] for array in lazy)).whole()[0]
+        lazy.scale[r], lazy.factor[r] = 1, 0
+    of_weights = (lazy.rate / lazy.scale).astype(lazy.W.dtype)[:, None, None]
+    lazy.W[...] -= of_weights * visible[:, :, None] * hidden[:, None]
+    lazy.W_transposed[...] = lazy.W.swapaxes(-1, -2)
+    for parameter, drift, states in ((lazy.b, lazy.drift_b, visible), (lazy.c, lazy.drift_c, hidden)):
+        parameter[...] = lazy.decay[:, None] * parameter + drift - lazy.rate[:, None] * states
+
+
+def draw_lazily(lazy: Lazy, steps: int, hidden, draw: Draw, samples, means=None) -> None:
+    """Run a Gibbs chain of ``steps`` steps per sample, with `unlearn_lazily` after each sample.
+
+    Step t takes the draws 2 t and 2 t + 1 from the first, ``draw``.
 
     Parameters
     ----------
-    W_transposed, drift_W_transposed : array, shape (replicas, n, m), contiguous
-        The former is changed as W is.
-    scale, factor : ndarray, shape (replicas,), float64
-        Changed in place; 1 and 0 if nothing is pending.
-    W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden
-        See `unlearn_samples`.
+    lazy : Lazy
+    hidden : array, shape (replicas, n), entries 0 or 1
+        The states of the chains. Changed in place, like ``lazy``.
+    samples : array, shape (replicas, samples, m)
+        Receives the visible states.
+    means : array, shape as samples, optional
+        Receives E(x | h) for each sample.
     """
-    factor[...] = decay * factor + 1
-    scale *= decay
-    for r in np.flatnonzero((factor >= LONGEST_WAIT) | (scale < SMALLEST_SCALE)):
-        entry = slice(int(r), int(r) + 1)
-        entry_scale, entry_factor = (numbers[entry, None, None].astype(W.dtype) for numbers in (scale, factor))
-        W[entry] = entry_scale * W[entry] + entry_factor * drift_W[entry]
-        scale[entry], factor[entry] = 1, 0
-    share = rate / rate.dtype.type(visible.shape[1])
-    W -= (share / scale).astype(W.dtype)[:, None, None] * (visible.swapaxes(-1, -2) @ hidden)
-    W_transposed[...] = W.swapaxes(-1, -2)
-    for parameter, drift, states in ((b, drift_b, visible), (c, drift_c, hidden)):
-        parameter[...] = decay[:, None] * parameter + drift - share[:, None] * states.sum(axis=1)
+    for s in range(samples.shape[1]):
+        W = lazy.whole()
+        for _ in range(steps):
+            visible = _tossed(draw, sigmoid(_activation(W.swapaxes(-1, -2), hidden, lazy.b))).astype(W.dtype)
+            draw = draw._replace(number=draw.number + np.uint64(1))
+            hidden[...] = _tossed(draw, sigmoid(_activation(W, visible, lazy.c)))
+            draw = draw._replace(number=draw.number + np.uint64(1))
+        samples[:, s] = visible
+        if means is not None:
+            means[:, s] = sigmoid(_activation(W.swapaxes(-1, -2), hidden, lazy.b))
+        unlearn_lazily(lazy, visible, hidden)
 
 
-def multiply_lazily(states, scale, matrix, factor, drift, out) -> None:
-    """Write the products of states with scale matrix + factor drift to ``out``.
+def _activation(matrix, states, bias):
+    return (states[:, None] @ matrix)[:, 0] + bias
 
-    Parameters
-    ----------
-    states : array, shape (replicas, chains, units), entries 0 or 1
-    scale, factor : ndarray, shape (replicas,), float64
-    matrix, drift : array, shape (replicas, units, other units), contiguous
-    out : array, shape (replicas, chains, other units), contiguous
+
+def _tossed(draw: Draw, mean):
+    return toss(draw, mean[:, None])[:, 0]
+
+
+def herd_lazily(lazy: Lazy, most_steps: int, hidden, samples, means=None) -> None:
+    """Iterate a chain to fixed points of the signs of the activations, with `unlearn_lazily` after each.
+
+    At most ``most_steps`` iterations are made per sample; ``means`` are 0 or 1. See `draw_lazily`.
     """
-    scale, factor = (numbers.astype(out.dtype)[:, None, None] for numbers in (scale, factor))
-    out[...] = scale * (states @ matrix) + factor * (states @ drift)
-
-
-def sample_lazily(states, scale, matrix, factor, drift, bias, draw: Draw, out) -> None:
-    """Apply `multiply_lazily` and then `rbmbench.kernels.numpy.sample_bernoulli` with ``bias`` (replicas, units)."""
-    multiply_lazily(states, scale, matrix, factor, drift, out)
-    out[...] = toss(draw, sigmoid(out + bias[:, None, :]))
+    for s in range(samples.shape[1]):
+        W = lazy.whole()
+        for _ in range(most_steps):
+            visible = (_activation(W.swapaxes(-1, -2), hidden, lazy.b) > 0).astype(W.dtype)
+            before = hidden.copy()
+            hidden[...] = _activation(W, visible, lazy.c) > 0
+            if (hidden == before).all():
+                break
+        samples[:, s] = visible
+        if means is not None:
+            means[:, s] = _activation(W.swapaxes(-1, -2), hidden, lazy.b) > 0
+        unlearn_lazily(lazy, visible, hidden)
