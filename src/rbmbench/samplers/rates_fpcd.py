@@ -16,16 +16,14 @@ Shapes: state "hidden" (replicas, chains, n); theta + theta_F as "W" (replicas, 
 theta + theta_F <- alpha (theta + theta_F) + drift - eps_F (x h', x, h).
 
 For a single chain that pass costs more than the two products of a step. Decay and drift are then applied lazily: the
-weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. A product adds the rows
-of the units that are on, for W h those of the transpose. The state has "scale" and "factor" (replicas,), "W_transposed"
-and "drift_W_transposed" (replicas, n, m) in this case.
+weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on, and those of its
+transpose, see `rbmbench.kernels.numpy.samples.Lazy`.
 """
 
 import numpy as np
 
 from rbmbench.base.registry import LARGEST_FAST_RATE
-from rbmbench.kernels import is_host_array, kernels_for
-from rbmbench.kernels.numpy.samples import Lazy
+from rbmbench.kernels import kernels_for
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model.rbm import RBM, Statistics, unchecked_rbm
 from rbmbench.samplers._base import REGISTRY, check_numbers, per_replica_values
@@ -43,7 +41,6 @@ class RatesFPCD(Gibbs):
     """
 
     of_replica = ("fast_rate", "decay")
-    lazy = True
 
     def __init__(self, fast_rate: float = 0.01, decay: float = 1.0, k: int = 1):
         super().__init__(k)
@@ -53,51 +50,35 @@ class RatesFPCD(Gibbs):
     def start(self, rbm, data, chains, stream):
         """Start the chains at random training rows, with theta_F = 0."""
         state = super().start(rbm, data, chains, stream)
-        kind = rbm.W.dtype
+        if "scale" not in state:
+            drifts, state["decay"], state["rate"] = self.motion(rbm, data)
+            state |= dict(zip(DRIFTS, drifts, strict=True))
+            state |= {name: parameter.copy() for name, parameter in rbm.parameters._asdict().items()}
+        return state
+
+    def motion(self, rbm, data):
         rate, decay = per_replica_values("fast_rate", self.fast_rate, rbm), per_replica_values("decay", self.decay, rbm)
         # Without a fast rate, theta must not change by rounding.
         decay = np.where(rate == 0, 1.0, decay)
         rate, decay = np.asarray(rate, like=rbm.W), np.asarray(decay, like=rbm.W)
-        state |= {"rate": rate.astype(kind), "decay": decay.astype(kind)}
-        rates = self.rates(rbm, data)
-        for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, rbm.parameters, rates, strict=True):
+        drifts = []
+        for parameter, mean in zip(rbm.parameters, self.rates(rbm, data), strict=True):
             broadcast = (slice(None), *[None] * (parameter.ndim - 1))
-            state[name] = parameter.copy()
-            state[drift] = ((1 - decay)[broadcast] * parameter + rate[broadcast] * mean).astype(kind)
-        if self.lazy and chains == 1 and is_host_array(rbm.W):
-            state |= {"scale": np.ones(len(rate)), "factor": np.zeros(len(rate))}
-            for name in ("W", "drift_W"):
-                state[f"{name}_transposed"] = state[name].swapaxes(-1, -2).copy()
-            m, n = rbm.visible_units, rbm.hidden_units
-            shapes = {"of_visible": (m,), "of_hidden": (n,), "to_hidden": (2, n), "to_visible": (2, m)}
-            state |= {name: np.zeros((len(rate), *shape), kind) for name, shape in shapes.items()}
-        return state
+            drift = (1 - decay)[broadcast] * parameter + rate[broadcast] * mean
+            drifts.append(drift.astype(rbm.W.dtype))
+        return Statistics(*drifts), decay.astype(rbm.W.dtype), rate.astype(rbm.W.dtype)
 
     def rates(self, rbm: RBM, data) -> Statistics:
         return data_statistics(rbm, data)
 
     def parameters(self, rbm, state):
-        """Return the parameters of the state, as views; with lazy updates W is incomplete, see `whole`."""
+        """Return the parameters of the state, as views; for a single chain W is incomplete, see `whole`."""
         return unchecked_rbm(*(state[name] for name in PARAMETERS))
 
-    def lazy_parameters(self, state) -> Lazy | None:
-        """Return the arrays of lazy updates, None without them."""
-        return Lazy(*(state[name] for name in Lazy._fields)) if "scale" in state else None
-
     def whole(self, state) -> RBM:
-        """Return theta + theta_F, with lazy updates applied."""
+        """Return theta + theta_F."""
         lazy = self.lazy_parameters(state)
         return unchecked_rbm(lazy.whole() if lazy else state["W"], state["b"], state["c"])
-
-    def draw(self, rbm, state, stream, samples, means=None):
-        """Run the chains, k steps per sample."""
-        if lazy := self.lazy_parameters(state):
-            draw = stream.take(2 * self.k * samples.shape[2])
-            draw.check(len(rbm.W))
-            means = means if means is None else means[:, 0]
-            kernels_for(rbm.W).draw_lazily(lazy, self.k, state["hidden"][:, 0], draw, samples[:, 0], means)
-        else:
-            super().draw(rbm, state, stream, samples, means)
 
     def after_sample(self, rbm, state, visible, hidden):
         """Apply decay and drift, and move away from the sample."""

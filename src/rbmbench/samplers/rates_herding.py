@@ -17,7 +17,6 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import hidden_activation, visible_activation
 from rbmbench.samplers._base import REGISTRY
-from rbmbench.samplers.gibbs import Gibbs
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 
 
@@ -33,13 +32,9 @@ class RatesHerding(RatesFPCD):
         super().__init__(fast_rate, decay)
         self.most_steps = positive_integer("most_steps", most_steps)
 
-    def draw(self, rbm, state, stream, samples, means=None):
+    def draw_lazily(self, lazy, hidden, stream, samples, means):
         """Iterate the chains to a fixed point for each sample; nothing is drawn."""
-        if lazy := self.lazy_parameters(state):
-            means = means if means is None else means[:, 0]
-            kernels_for(rbm.W).herd_lazily(lazy, self.most_steps, state["hidden"][:, 0], samples[:, 0], means)
-        else:
-            Gibbs.draw(self, rbm, state, stream, samples, means)
+        kernels_for(hidden).herd_lazily(lazy, self.most_steps, hidden, samples, means)
 
     def transition(self, rbm, state, hidden, stream):
         """Return the fixed point (x, h) of each chain, in buffers; nothing is drawn."""

@@ -72,16 +72,19 @@ def unlearn_lazily(lazy, visible, hidden):
         W, turned, v, h = lazy.W[r], lazy.W_transposed[r], visible[r], hidden[r]
         share, scale, factor = -lazy.rate[r], lazy.decay[r] * lazy.scale[r], lazy.decay[r] * lazy.factor[r] + 1
         if factor >= LONGEST_WAIT or scale < SMALLEST_SCALE:
-            for i in range(len(W)):
-                _make_whole(W[i], kind(scale), kind(factor), lazy.drift_W[r, i])
-            for j in range(len(turned)):
-                _make_whole(turned[j], kind(scale), kind(factor), lazy.drift_W_transposed[r, j])
+            if share != 0:
+                for i in range(len(W)):
+                    _make_whole(W[i], kind(scale), kind(factor), lazy.drift_W[r, i])
+                for j in range(len(turned)):
+                    _make_whole(turned[j], kind(scale), kind(factor), lazy.drift_W_transposed[r, j])
             scale, factor = 1.0, 0.0
             # Sums begin anew, without their rounding errors.
             for states, sums in ((lazy.of_visible[r], lazy.to_hidden[r]), (lazy.of_hidden[r], lazy.to_visible[r])):
                 states[:] = 0
                 sums[:] = 0
         lazy.scale[r], lazy.factor[r] = scale, factor
+        if share == 0:
+            continue
         of_weights = kind(share / scale)
         _drift(lazy.b[r], lazy.decay[r], lazy.drift_b[r])
         _drift(lazy.c[r], lazy.decay[r], lazy.drift_c[r])
@@ -94,10 +97,11 @@ def unlearn_lazily(lazy, visible, hidden):
 
 
 @compiled()
-def _multiply(states, matrix, drift, before, sums):
+def _multiply(states, matrix, drift, drifts, before, sums):
     """Change ``sums`` (2, columns), products of the states ``before`` with matrix and drift, to those of ``states``.
 
-    The rows of the units that changed are added, or those of all units that are on where these are fewer.
+    The rows of the units that changed are added, or those of all units that are on where these are fewer; those of the
+    drift only if it ``drifts``.
     """
     units, one = states.size, sums.dtype.type(1)
     rows = np.empty((3, units), np.int32)
@@ -113,9 +117,10 @@ def _multiply(states, matrix, drift, before, sums):
         more, less = on, 0
         rows[1, :on] = rows[0, :on]
     add_rows(rows[1], more, matrix, one, sums[0])
-    add_rows(rows[1], more, drift, one, sums[1])
     add_rows(rows[2], less, matrix, -one, sums[0])
-    add_rows(rows[2], less, drift, -one, sums[1])
+    if drifts:
+        add_rows(rows[1], more, drift, one, sums[1])
+        add_rows(rows[2], less, drift, -one, sums[1])
 
 
 @compiled(fastmath=FAST)
@@ -126,15 +131,15 @@ def _join(sums, scale, factor, out):
 
 @compiled()
 def _activate_visible(lazy, r, hidden, before, sums, out):
-    kind = out.dtype.type
-    _multiply(hidden[r], lazy.W_transposed[r], lazy.drift_W_transposed[r], before[r], sums[r])
+    kind, drifts = out.dtype.type, lazy.rate[r] != 0
+    _multiply(hidden[r], lazy.W_transposed[r], lazy.drift_W_transposed[r], drifts, before[r], sums[r])
     _join(sums[r], kind(lazy.scale[r]), kind(lazy.factor[r]), out[r])
 
 
 @compiled()
 def _activate_hidden(lazy, r, visible, out):
-    kind = out.dtype.type
-    _multiply(visible[r], lazy.W[r], lazy.drift_W[r], lazy.of_visible[r], lazy.to_hidden[r])
+    kind, drifts = out.dtype.type, lazy.rate[r] != 0
+    _multiply(visible[r], lazy.W[r], lazy.drift_W[r], drifts, lazy.of_visible[r], lazy.to_hidden[r])
     _join(lazy.to_hidden[r], kind(lazy.scale[r]), kind(lazy.factor[r]), out[r])
 
 

@@ -69,6 +69,15 @@ class Lazy(NamedTuple):
     to_hidden: np.ndarray
     to_visible: np.ndarray
 
+    @classmethod
+    def start(cls, parameters, drifts, decay, rate) -> "Lazy":
+        """Return copies of W, b and c, and their drifts, with nothing pending."""
+        W, b, c = (np.array(parameter) for parameter in parameters)
+        turned = (np.ascontiguousarray(matrix.swapaxes(-1, -2)) for matrix in (W, drifts[0]))
+        (replicas, m, n), kind = W.shape, W.dtype
+        kept = (np.zeros((replicas, *shape), kind) for shape in ((m,), (n,), (2, n), (2, m)))
+        return cls(W, b, c, *drifts, decay, rate, *turned, np.ones(replicas), np.zeros(replicas), *kept)
+
     def whole(self) -> np.ndarray:
         """Return the weights (replicas, m, n)."""
         scale, factor = (numbers.astype(self.W.dtype)[:, None, None] for numbers in (self.scale, self.factor))
