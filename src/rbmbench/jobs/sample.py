@@ -18,9 +18,9 @@ from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES
 from rbmbench.model.work import Counter, Work, product, tempered, times
 from rbmbench.training.shards import SHARD_BYTES
 
-# Assumed until a job has run or the data exist: mean steps until herding reaches a fixed point; validation rows, and as
-# many test rows.
-ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 15, 1000
+# Assumed until a job has run or the data exist: mean steps until herding reaches a fixed point; the share of units that
+# change in a step, of the products by which single chains follow them; validation rows, and as many test rows.
+ASSUMED_HERDING_STEPS, ASSUMED_CHANGES, ASSUMED_ROWS = 5, 0.15, 1000
 LIKELIHOODS_OF_VALIDATION_ROWS = len(FLIPS) // STRIDE + 2 * STRIDE - 1  # of which the best is searched at each point
 
 
@@ -49,8 +49,7 @@ class SampleJob(Measurement):
                 operations = _one_sample(grid.name, options, rows, m, n)
                 operations["counted distance"] = validation + test
                 counts.update(times(operations, settings.samples * replicas))
-                steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
-                calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
+                calls = settings.samples * ASSUMED_HERDING_STEPS if grid.name == "herding" else 1
                 counts["call"] += calls * -(-replicas // shard_replicas)
                 likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
                 counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
@@ -90,10 +89,11 @@ def _one_sample(sampler: str, options: Mapping[str, int], rows: int, m: int, n: 
         return tempered(options.get("k", 1) * options.get("temperatures", 10), m, n)
     steps = ASSUMED_HERDING_STEPS if "herding" in sampler else options.get("k", 1)
     # Where parameters move with the samples, the rates of the data are a second matrix.
-    matrices = 1 if sampler in ("gibbs", "herding") else 2
-    counts = Counter({"chain product": 4 * matrices * steps * m * n, "unit": steps * (m + n)})
-    if sampler == "herding":
+    matrices, changes = 1 if sampler in ("gibbs", "herding") else 2, 1 if sampler == "herding" else ASSUMED_CHANGES
+    counts = Counter({"chain product": 4 * matrices * steps * changes * m * n, "unit": steps * (m + n)})
+    if sampler != "gibbs":
         counts["chain parameter"] += m * n
+    if sampler == "herding":
         batch = min(options.get("batch", 100), rows)
         counts[product(m, n, batch)] += 4 * batch * m * n
     return counts

@@ -28,7 +28,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
-from rbmbench.jobs import Sizes, _costs, couple, of_name
+from rbmbench.jobs import Sizes, _costs, couple, of_name, sample
 from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
@@ -275,10 +275,13 @@ def test_samples_and_coupled_chains_are_counted():
     settings = parse(SamplingSettings, values | {"rows": 11}, "test")
     held_out = {"train": 1009, "validation": 47, "test": 5}
     found = measuring_work("sample", settings, 1009, 67, 13, 3, held_out).stages["measuring"]
-    # Rates are a second matrix. Settings that differ in rates alone share their calls.
-    assert found["chain product"] == 3 * 103 * 4 * 67 * 13 * (1 + 5) * (1 + 2 * 3)
+    # Rates are a second matrix, and a sample of theirs moves the parameters. Settings that differ in rates alone share
+    # their calls.
+    changes = sample.ASSUMED_CHANGES * (1 + 5) * (1 + 2 * 3)
+    assert found["chain product"] == pytest.approx(3 * 103 * 4 * 67 * 13 * changes)
+    assert found["chain parameter"] == 3 * 103 * 67 * 13 * 2 * 3
     assert found["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
-    assert found["call"] == 103 * 2 * (1 + 5) + 1
+    assert found["call"] == 2 + 2 + 1
     assert found["tempered row"] == 3 * 103 * 7
     assert found["counted distance"] == 3 * 103 * (2 + 6 + 1) * (11 + 5)
     # The best of 35 flips is searched by the validation rows; distances up to 67 are summed in three parts.
@@ -316,6 +319,8 @@ def test_samples_take_what_is_forecast():
     parts = {name: made_data(rows, 251) for name, rows in (("train", 2003), ("validation", 503), ("test", 701))}
     data = datasets.build("made", "made", source="", preprocessing="", options={}, **parts)
     rbm = initial_rbm(251, 199, Stream(0, range(2), Purpose.INITIAL_PARAMETERS))
+    for bias in (rbm.b, rbm.c):
+        bias -= 2.5  # as many units change in a step as in a trained model
     held_out = {name: len(rows) for name, rows in parts.items()}
     counted = measuring_work("sample", settings, 2003, 251, 199, 2, held_out)
     counts = {name: n for name, n in counted.stages["measuring"].items() if name != "first call"}
