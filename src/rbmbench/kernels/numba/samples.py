@@ -83,7 +83,7 @@ def unlearn_lazily(lazy, visible, hidden):
                 states[:] = 0
                 sums[:] = 0
         lazy.scale[r], lazy.factor[r] = scale, factor
-        if share == 0:
+        if share == 0:  # Gibbs sampling
             continue
         of_weights = kind(share / scale)
         _drift(lazy.b[r], lazy.decay[r], lazy.drift_b[r])

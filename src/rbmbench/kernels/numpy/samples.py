@@ -42,14 +42,15 @@ class Lazy(NamedTuple):
     Attributes
     ----------
     W, b, c, drift_W, drift_b, drift_c, decay, rate : array
-        See `unlearn_samples`.
+        See `unlearn_samples`. A replica whose rate is 0 must have drift 0 and decay 1; its parameters do not change.
     W_transposed, drift_W_transposed : array, shape (replicas, n, m), contiguous
     scale, factor : ndarray, shape (replicas,), float64
         1 and 0 if nothing is pending.
     of_visible, of_hidden : array, shape (replicas, m), (replicas, n)
-        States whose products are kept, in compiled code.
+        In compiled code, the states whose products with W and drift_W are kept; a step adds the rows of the units that
+        changed since. They are 0 at first, and after LONGEST_WAIT samples at the latest, to limit rounding errors.
     to_hidden, to_visible : array, shape (replicas, 2, n), (replicas, 2, m)
-        Products of these states with W and drift_W. All four are 0 at first.
+        These products.
     """
 
     W: np.ndarray
