@@ -2,6 +2,7 @@
 """Readers of a user's own files: rows of 0 and 1 as text, libsvm, parquet, npy and npz, compressed by gzip or not."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO, StringIO
@@ -175,12 +176,15 @@ def _text(content: bytes) -> Rows:
     separator = next((mark for mark in SEPARATORS if mark in first), r"\s+")
     cells = [cell.strip().strip("\"'") for cell in (first.split() if separator == r"\s+" else first.split(separator))]
     header = 0 if _are_names(cells) else None
-    options = {"skipinitialspace": True, "na_values": ["?"], "low_memory": False}
-    table = pd.read_csv(StringIO(text), sep=separator, header=header, **options)
+    options = {"skipinitialspace": True, "na_values": ["?"], "low_memory": False, "index_col": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(StringIO(text), sep=separator, header=header, **options)
+        except pd.errors.ParserWarning:
+            raise UnreadableError("its rows have more columns than its header") from None
     if header is None:
         table.columns = _numbered(table.shape[1])
-    if not isinstance(table.index, pd.RangeIndex):
-        raise UnreadableError("its rows have more columns than its header")
     table.columns = table.columns.astype(str)
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all() and not cells[-1]:
         table = table.iloc[:, :-1]  # lines that end with a separator

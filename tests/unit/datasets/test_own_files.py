@@ -79,6 +79,12 @@ BINARY = {
 }
 
 
+@pytest.mark.parametrize("header", ["", "a,b,c\n", "a,b,c,\n"])
+def test_lines_may_end_with_a_separator(tmp_path, header):
+    (tmp_path / "x.csv").write_text(header + "0,1,1,\n1,0,1,\n")
+    np.testing.assert_array_equal(datasets.read_file(tmp_path / "x.csv").train, [[0, 1, 1], [1, 0, 1]])
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_formats_of_arrays_and_tables(tmp_path, name):
     BINARY[name](tmp_path / name)
@@ -134,6 +140,7 @@ def test_the_row_labels_of_a_frame_are_no_column(tmp_path):
         ("x.csv", "0,1,1\n0,1,1,1\n", "Expected 3 fields in line 2, saw 4"),
         ("x.csv", "0,1,1\n0,1\n", "line 2, column '3': must be 0 or 1, got a missing value"),
         ("x.csv", "a,b\n0,1,1\n", "its rows have more columns than its header"),
+        ("x.csv", "a,b\n0,1,1\n1,0,1\n", "its rows have more columns than its header"),
         ("x.txt", " \n", "must have numbers, got none"),
         ("x.csv", ",a,b\n0,1,1\n1,0,1\n2,1,1\n", "line 4, column 'Unnamed: 0' (1): must be 0 or 1, got 2"),
     ],
