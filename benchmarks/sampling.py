@@ -67,7 +67,7 @@ def samples(clock: Clock) -> list[dict]:
         products = partial(two_products, *matrices(visible, hidden, chains))
         ours, theirs, floor = clock.best(rates, gibbs, products, rounds=500 if chains == 1 else 50)
         label = f"{visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
-        lines.append(line(f"rates-FPCD sample, {label}", ours, "Gibbs sample", OTHER, theirs))
+        lines.append(line(f"rates-FPCD sample, {label}", ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
         lines.append(line(f"Gibbs sample, {label}", theirs, "its two matrix products", FLOOR, floor))
     return lines
 

@@ -89,7 +89,8 @@ def _one_sample(sampler: str, options: Mapping[str, int], rows: int, m: int, n: 
         return tempered(options.get("k", 1) * options.get("temperatures", 10), m, n)
     steps = ASSUMED_HERDING_STEPS if "herding" in sampler else options.get("k", 1)
     # Where parameters move with the samples, the rates of the data are a second matrix.
-    matrices, changes = 1 if sampler in ("gibbs", "herding") else 2, 1 if sampler == "herding" else ASSUMED_CHANGES
+    matrices = 1 if sampler in ("gibbs", "herding") else 2
+    changes = 1 if sampler == "herding" else ASSUMED_CHANGES
     counts = Counter({"chain product": 4 * matrices * steps * changes * m * n, "unit": steps * (m + n)})
     if sampler != "gibbs":
         counts["chain parameter"] += m * n

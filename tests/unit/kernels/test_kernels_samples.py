@@ -63,10 +63,7 @@ def lazy(replicas, m, n, dtype, decay, rate):
     """Return parameters that are multiples of 1/64, so that sums of them are exact, and their drift."""
     parts = *parameters(replicas, m, n, dtype, 1), *(0.1 * d for d in parameters(replicas, m, n, dtype, 2))
     parts = [np.round(64 * part).astype(dtype) / dtype(64) for part in parts]
-    turned = [parts[index].swapaxes(-1, -2).copy() for index in (0, 3)]
-    numbers = np.array(decay, dtype), np.array(rate, dtype), *turned, np.ones(replicas), np.zeros(replicas)
-    kept = [np.zeros((replicas, *shape), dtype) for shape in ((m,), (n,), (2, n), (2, m))]
-    return Lazy(*parts, *numbers, *kept)
+    return Lazy.start(parts[:3], parts[3:], np.array(decay, dtype), np.array(rate, dtype))
 
 
 @HOST_BACKENDS

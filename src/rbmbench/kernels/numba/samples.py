@@ -86,10 +86,8 @@ def unlearn_lazily(lazy, visible, hidden):
         if share == 0:  # Gibbs sampling
             continue
         of_weights = kind(share / scale)
-        _drift(lazy.b[r], lazy.decay[r], lazy.drift_b[r])
-        _drift(lazy.c[r], lazy.decay[r], lazy.drift_c[r])
-        add_one(v, share, lazy.b[r])
-        add_one(h, share, lazy.c[r])
+        biases = lazy.b[r], lazy.c[r], lazy.drift_b[r], lazy.drift_c[r]
+        _unlearn_biases(*biases, lazy.decay[r], share, visible[r : r + 1], hidden[r : r + 1])
         _add_to_rows_on(v, h, of_weights, W)
         _add_to_rows_on(h, v, of_weights, turned)
         add_one(h, of_weights * np.dot(v, lazy.of_visible[r]), lazy.to_hidden[r, 0])
@@ -144,16 +142,32 @@ def _activate_hidden(lazy, r, visible, out):
 
 
 @compiled()
-def _activate_means(lazy, hidden, mean):
-    """Write the activations of the visible units; sums are unchanged, so that samples do not depend on means."""
-    before, sums = np.zeros_like(lazy.of_hidden), np.zeros_like(lazy.to_visible)
-    for r in range(len(mean)):
-        _activate_visible(lazy, r, hidden, before, sums, mean)
+def _switch(activation, bias):
+    """Overwrite activations with 1 where the sum with the bias is positive, else 0."""
+    for i in range(activation.size):
+        activation[i] = activation[i] + bias[i] > 0
 
 
 @compiled()
-def _draw_lazily(lazy, steps, hidden, visible, seed, trials, number, purpose, samples, means):
-    mean, one = np.empty_like(visible), visible.dtype.type(1)
+def _end_sample(lazy, s, hidden, visible, herds, samples, means):
+    """Keep a sample and, where asked for, its mean, or its state at zero temperature if it ``herds``; unlearn it."""
+    samples[:, s] = visible
+    if means.shape[1]:
+        # Kept sums are unchanged, so that samples do not depend on means.
+        mean, before, sums = np.empty_like(visible), np.zeros_like(hidden), np.zeros_like(lazy.to_visible)
+        for r in range(len(mean)):
+            _activate_visible(lazy, r, hidden, before, sums, mean)
+            if herds:
+                _switch(mean[r], lazy.b[r])
+            else:
+                mean_row(mean[r], lazy.b[r])
+        means[:, s] = mean
+    unlearn_lazily(lazy, visible, hidden)
+
+
+@compiled()
+def _draw_lazily(lazy, steps, hidden, seed, trials, number, purpose, visible, samples, means):
+    one = visible.dtype.type(1)
     for s in range(samples.shape[1]):
         for _ in range(steps):
             for r in range(len(visible)):
@@ -163,25 +177,12 @@ def _draw_lazily(lazy, steps, hidden, visible, seed, trials, number, purpose, sa
                 _activate_hidden(lazy, r, visible, hidden)
             sample_flat(hidden, one, lazy.c, seed, trials, number + ONE, purpose)
             number += TWO
-        samples[:, s] = visible
-        if means.shape[1]:
-            _activate_means(lazy, hidden, mean)
-            for r in range(len(mean)):
-                mean_row(mean[r], lazy.b[r])
-            means[:, s] = mean
-        unlearn_lazily(lazy, visible, hidden)
-
-
-@compiled()
-def _switch(activation, bias):
-    """Overwrite activations with 1 where the sum with the bias is positive, else 0."""
-    for i in range(activation.size):
-        activation[i] = activation[i] + bias[i] > 0
+        _end_sample(lazy, s, hidden, visible, np.bool_(False), samples, means)
 
 
 @compiled()
 def _herd_lazily(lazy, most_steps, hidden, visible, samples, means):
-    mean, before = np.empty_like(visible), np.empty_like(hidden)
+    before = np.empty_like(hidden)
     for s in range(samples.shape[1]):
         for r in range(len(visible)):
             for _ in range(most_steps):
@@ -192,33 +193,23 @@ def _herd_lazily(lazy, most_steps, hidden, visible, samples, means):
                 _switch(hidden[r], lazy.c[r])
                 if np.array_equal(hidden[r], before[r]):
                     break
-        samples[:, s] = visible
-        if means.shape[1]:
-            _activate_means(lazy, hidden, mean)
-            for r in range(len(mean)):
-                _switch(mean[r], lazy.b[r])
-            means[:, s] = mean
-        unlearn_lazily(lazy, visible, hidden)
+        _end_sample(lazy, s, hidden, visible, np.bool_(True), samples, means)
 
 
-def _outputs(lazy, samples, means):
-    """Return a buffer for visible states, and arrays for samples and means whose types do not depend on the caller."""
-    shape = samples.shape if means is not None else (len(samples), 0, samples.shape[2])
-    return np.empty_like(lazy.b), np.empty(samples.shape, np.uint8), np.empty(shape, np.float32)
+def _fill(samples, means, loop, lazy, *arguments):
+    """Fill samples, and means unless None, by a compiled loop, whose arrays have the same types for all callers."""
+    drawn = np.empty(samples.shape, np.uint8)
+    expected = np.empty(samples.shape if means is not None else (len(samples), 0, samples.shape[2]), np.float32)
+    loop(lazy, *arguments, np.empty_like(lazy.b), drawn, expected)
+    samples[...] = drawn
+    if means is not None:
+        means[...] = expected
 
 
 def draw_lazily(lazy, steps, hidden, draw, samples, means=None):
-    visible, drawn, expected = _outputs(lazy, samples, means)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _draw_lazily(lazy, steps, hidden, visible, *words, drawn, expected)
-    samples[...] = drawn
-    if means is not None:
-        means[...] = expected
+    _fill(samples, means, _draw_lazily, lazy, steps, hidden, *words)
 
 
 def herd_lazily(lazy, most_steps, hidden, samples, means=None):
-    visible, drawn, expected = _outputs(lazy, samples, means)
-    _herd_lazily(lazy, most_steps, hidden, visible, drawn, expected)
-    samples[...] = drawn
-    if means is not None:
-        means[...] = expected
+    _fill(samples, means, _herd_lazily, lazy, most_steps, hidden)

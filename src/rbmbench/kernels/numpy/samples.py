@@ -74,7 +74,7 @@ class Lazy(NamedTuple):
     def start(cls, parameters, drifts, decay, rate) -> "Lazy":
         """Return copies of W, b and c, and their drifts, with nothing pending."""
         W, b, c = (np.array(parameter) for parameter in parameters)
-        turned = (np.ascontiguousarray(matrix.swapaxes(-1, -2)) for matrix in (W, drifts[0]))
+        turned = (matrix.swapaxes(-1, -2).copy() for matrix in (W, drifts[0]))  # never views, which one unit would give
         (replicas, m, n), kind = W.shape, W.dtype
         kept = (np.zeros((replicas, *shape), kind) for shape in ((m,), (n,), (2, n), (2, m)))
         return cls(W, b, c, *drifts, decay, rate, *turned, np.ones(replicas), np.zeros(replicas), *kept)
