@@ -123,7 +123,8 @@ def read_data(
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
-    named = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
+    named = {"key": arguments.array}
+    named |= {name: getattr(arguments, name) for name in ("drop_columns", "threshold", "features")}
     options = usual | {name: value for name, value in named.items() if value is not None}
     return datasets.read_file(arguments.data, columns, sparse, **options)
 

@@ -19,6 +19,7 @@ from rbmbench.cli import computing
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets.user_file import may_lack_features
 from rbmbench.io.atomic import writable
 from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
 from rbmbench.io.results import check_writable, read_meta
@@ -175,7 +176,10 @@ def _as_trained(dataset: Dataset, trained: Mapping[str, Any], file: Path) -> tup
 
 
 def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
-    """Return the data set of a file for models of a run: with its columns, by their names, and its threshold."""
+    """Return the data set of a file for models of a run: with its columns, by their names, and its threshold.
+
+    A libsvm file has the features of the models, also if the last are in none of its rows.
+    """
     trained = _data_of(arguments.model)
     options = trained.get("options") or {}
     file_options = (options.get("options") or {}) if trained.get("name") == "held_out" else options
@@ -183,6 +187,9 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     names = ("threshold",) if columns else ("threshold", "drop_columns")
     recorded = {name: file_options.get(name) for name in names} if "path" in file_options else {}
     defaults = {name: value for name, value in recorded.items() if value not in (None, [])}
+    if may_lack_features(arguments.data):
+        left_out = arguments.drop_columns or defaults.get("drop_columns", ())
+        defaults["features"] = rbm.visible_units + len({*left_out})
     dataset = computing.read_data(arguments, columns, **defaults)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
         allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"

@@ -152,6 +152,7 @@ OWN_DATA = {
     "--array": _name("array of an .npz file (default: train, or the only one)"),
     "--drop-columns": _argument("COLUMN", "columns to leave out: names, or numbers from 1", nargs="+"),
     "--threshold": _argument("NUMBER", "larger numbers are 1, others 0", type=float),
+    "--features": _count("features of a .libsvm file (default: the largest that occurs)"),
 }
 DATA_OR_OWN = {
     "--data": _required_file("file of `rbmbench data`, or rows of 0 and 1 of your own: text, parquet, .npy, ..."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rbmbench import datasets, estimators, samplers, updates
 from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.metrics import METRICS
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import Layers
 from rbmbench.config.paper import Paper, paper_model
@@ -84,6 +85,12 @@ class Checks:
                 message = f"must be {f'more than {begins}' if last is None else last}, got {panel.iterations}"
                 message += f"; the schedule of {name!r} ends its stages at {ends}"
                 raise self.refuse((*location, "iterations"), message)
+
+    def check_metrics(self, metrics: Iterable[str], algorithms: Iterable[str], location: tuple) -> None:
+        """Refuse unknown metrics, unless the estimator of a plug-in may report them."""
+        stages = [stage for name in algorithms for stage in self.paper.algorithms[name].stages]
+        if not any(estimators.REGISTRY.is_foreign(stage.estimator) for stage in stages):
+            self.check_names("metric", metrics, METRICS, location)
 
     def check_parts(self) -> None:
         """Refuse unknown data sets, estimators, update rules and samplers, wrong options, and too large batches."""

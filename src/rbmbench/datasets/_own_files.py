@@ -55,23 +55,28 @@ def ending(path: str | os.PathLike) -> str:
     return Path(name.stem if name.suffix.lower() == ".gz" else name).suffix.lower()
 
 
-def rows_of(content: bytes, path: Path, array: str | None) -> dict[str, Rows]:
+def rows_of(content: bytes, path: Path, array: str | None, features: int | None = None) -> dict[str, Rows]:
     """Return the training rows of a file, and its validation and test rows if there are any; or an `UnreadableError`.
 
-    ``array`` is the name of the training rows in an npz file: by default "train", or the only array.
+    ``array`` is the name of the training rows in an npz file: by default "train", or the only array. ``features`` is
+    the number of features of a libsvm file: by default, the largest that occurs.
     """
     if path.suffix.lower() == ".gz":
         content = unpacked(content, most_array_bytes())
     kind = ending(path)
+    if features is not None and kind not in LIBSVM:
+        raise UnreadableError(f"features must be those of a .libsvm file, got {features}")
     if kind == ".npz":
         return {name: Rows(rows) for name, rows in _npz(content, array).items()}
     if array is not None:
         raise UnreadableError(f"key must be an array of an .npz file, got {array!r}")
+    if kind in LIBSVM:
+        return {"train": Rows(_libsvm(content, features))}
     if kind in TEXT:
         return {"train": _text(content)}
     if kind == ".parquet":
         return {"train": Rows(_parquet(content), named=True)}
-    return {"train": Rows(npy_array(content) if kind == ".npy" else _libsvm(content))}
+    return {"train": Rows(npy_array(content))}
 
 
 def read_content(path: Path) -> bytes:
@@ -215,12 +220,12 @@ def _parquet(content: bytes) -> pd.DataFrame:
 
 
 @one_line
-def _libsvm(content: bytes) -> "sparray":
+def _libsvm(content: bytes, features: int | None) -> "sparray":
     """Return the features of a libsvm file as a matrix; its labels are left out."""
     from sklearn.datasets import load_svmlight_file
 
-    features, _ = load_svmlight_file(BytesIO(content), dtype=np.float32)
-    return features
+    rows, _ = load_svmlight_file(BytesIO(content), n_features=features, dtype=np.float32)
+    return rows
 
 
 def _npz(content: bytes, array: str | None) -> dict[str, np.ndarray]:

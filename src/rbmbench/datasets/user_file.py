@@ -4,19 +4,25 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset
-from rbmbench.datasets._own_files import ENDINGS, binary, chosen, ending, read_content, rows_of
-from rbmbench.datasets._recipe import Recipe, number, text
+from rbmbench.datasets._own_files import ENDINGS, LIBSVM, binary, chosen, ending, read_content, rows_of
+from rbmbench.datasets._recipe import Recipe, number, text, whole_number
 from rbmbench.io.guard import UnreadableError
 
 
 def _texts(found: Any, _recipe: Any) -> tuple[bool, str]:
     """Check names of columns."""
     return isinstance(found, list | tuple) and all(isinstance(name, str) for name in found), "a list of texts"
+
+
+def may_lack_features(path: str | PathLike) -> bool:
+    """Return whether the last features may be in no row of a file, as in .libsvm files."""
+    return ending(path) in LIBSVM
 
 
 @REGISTRY.register
@@ -38,6 +44,8 @@ class UserFile(Recipe):
         Columns that are left out, such as labels: by name, or by number from 1 where they have no names.
     threshold : float, optional
         Larger numbers are 1, others 0. The default allows 0 and 1 alone.
+    features : int, optional
+        Number of features of a .libsvm file. The default is the largest that occurs, so a test set may need it.
     """
 
     path: Annotated[str, text] = ""
@@ -45,6 +53,7 @@ class UserFile(Recipe):
     title: Annotated[str | None, text] = None
     drop_columns: Annotated[tuple[str, ...], _texts] = ()
     threshold: Annotated[float | None, number(-1e300, 1e300)] = None
+    features: Annotated[int | None, whole_number(1, 2**31 - 1)] = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -68,7 +77,7 @@ class UserFile(Recipe):
         except (OSError, UnreadableError) as error:
             raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
-            rows = rows_of(content, path, self.key)
+            rows = rows_of(content, path, self.key, self.features)
             dropped = self.drop_columns
             if columns and rows["train"].named:
                 absent = {*rows["train"].table.columns} - {*columns}  # without being dropped

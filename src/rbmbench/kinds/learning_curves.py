@@ -99,7 +99,9 @@ class LearningCurves(Kind):
         for letter, panel in self.panels.items():
             place = (*location, "panels", letter)
             checks.check_algorithms(panel.algorithms or (), (*place, "algorithms"))
-            checks.check_panel(panel, self.algorithms_of(checks.paper, panel), place)
+            algorithms = self.algorithms_of(checks.paper, panel)
+            checks.check_panel(panel, algorithms, place)
+            checks.check_metrics(panel.metric, algorithms, (*place, "metric"))
 
     def plan(self, planner: Planner, key: str) -> Output:
         panels, parts = [], {}

@@ -137,6 +137,22 @@ def test_rows_of_sparse_files_stay_sparse_in_training(tmp_path, monkeypatch, nam
     np.testing.assert_array_equal(result.rbm.W, rbmbench.train(big, hidden=3, batch=7, iterations=5).rbm.W)
 
 
+def test_rows_of_libsvm_files_are_scored_without_their_last_features(tmp_path, capsys):
+    labelled = np.column_stack([np.ones(ROWS), DATA])  # the first column is left out
+    new = labelled * np.repeat([1, 0], [5, labelled.shape[1] - 5])
+    for name, rows in (("train", labelled), ("new", new)):
+        dump_svmlight_file(rows, np.arange(ROWS), str(tmp_path / f"{name}.svm"), zero_based=False)
+    np.save(tmp_path / "new.npy", new)
+    size = "--hidden", 3, "--iterations", 2, "--no-certificate", "--drop-columns", 1
+    assert command("fit", tmp_path / "train.svm", *size, "--out", tmp_path / "run") == 0
+    scores = []
+    for name in ("new.svm", "new.npy"):
+        capsys.readouterr()
+        assert command("score", tmp_path / "run", tmp_path / name) == 0
+        scores.append(capsys.readouterr().out)
+    assert scores[0] == scores[1]
+
+
 def test_entries_of_sparse_files_have_places(tmp_path, capsys):
     rows = DATA.astype(np.int16)
     rows[4, 2] = 7

@@ -141,6 +141,7 @@ def test_an_algorithm_may_be_a_schedule(config):
         (STAGED | nested("tables", "table1", "estimators", ["staged"]), ["table1.estimators", "'staged'", "2 stages"]),
         (nested(*PANEL_A, "metric", []), ["fig1.panels.a.metric", "at least 1"]),
         (nested(*PANEL_A, "metric", ["a", "b", "c", "d"]), ["fig1.panels.a.metric", "at most 3"]),
+        (nested(*PANEL_A, "metric", "loglik"), ["fig1.panels.a.metric", "'loglik'", "nearest: 'log_likelihood'"]),
         (nested(*PANEL_A, "metric", ["log_likelihood", "rejections"]), ["fig1.panels.a", "have different units"]),
         (nested(*PANEL_A, {"metric": "rejections", "references": ["maximum"]}), ["fig1.panels.a", "shows rejections"]),
         (nested(*PANEL_A, "axis", "logarithmic"), ["fig1.panels.a.axis", "'logarithmic'", "'linear' or 'log'"]),
