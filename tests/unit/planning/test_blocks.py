@@ -159,7 +159,7 @@ def test_blocks_cover_the_parts_of_long_jobs_and_take_an_hour_at_most(paper):
             whole_trials = block.first % each == block.count % each == 0
             assert whole_trials or block.first // each == (block.first + block.count - 1) // each
             assert block.share * seconds <= MOST_SECONDS or block.count == (each if whole_trials and each == 1 else 1)
-    assert divided == {"train", "evaluate"}
+    assert divided == {"train", "evaluate", "sample"}
 
 
 def test_more_trials_take_the_blocks_of_fewer(paper):
