@@ -224,7 +224,11 @@ def _libsvm(content: bytes, features: int | None) -> "sparray":
     """Return the features of a libsvm file as a matrix; its labels are left out."""
     from sklearn.datasets import load_svmlight_file
 
-    rows, _ = load_svmlight_file(BytesIO(content), n_features=features, dtype=np.float32)
+    rows, _ = load_svmlight_file(BytesIO(content), dtype=np.float32)
+    if features is not None:
+        if rows.shape[1] > features:
+            raise UnreadableError(f"must have at most {features} features, got {rows.shape[1]}")
+        rows.resize(rows.shape[0], features)
     return rows
 
 

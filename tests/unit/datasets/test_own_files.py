@@ -134,7 +134,7 @@ def test_features_of_a_libsvm_file_that_are_in_no_row_are_columns(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1 3:1\n-1 2:1\n")
     rows = datasets.read_file(tmp_path / "x.svm", features=5).train
     np.testing.assert_array_equal(rows, [[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]])
-    with pytest.raises(DataError, match=r"x\.svm: cannot be read as \.svm \(ValueError: n_features was set to 2, but"):
+    with pytest.raises(DataError, match=r"x\.svm: cannot be read as \.svm \(must have at most 2 features, got 3\)"):
         datasets.read_file(tmp_path / "x.svm", features=2)
     np.save(tmp_path / "x.npy", ROWS)
     with pytest.raises(DataError, match=r"features must be those of a \.libsvm file, got 5"):
