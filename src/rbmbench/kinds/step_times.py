@@ -74,9 +74,9 @@ class StepTimesSpec(TableSpec):
     def numbers(self, results: dict[str, Timed]) -> pd.DataFrame:
         """Return the table with a line per row and algorithm.
 
-        Columns are scale, row, data, data_title, stand_in, hidden, trials, rounds, backend, threads, cpu; algorithm,
-        label; milliseconds of an iteration of one trial; against (key of the algorithm that it is divided by, "" for
-        none), ratio, ratio_low and ratio_high (NaN without).
+        Columns are scale, row, data, data_title, stand_in, hidden, batch, trials, rounds, backend, threads, cpu;
+        algorithm, label; milliseconds of an iteration of one trial; against (key of the algorithm that it is divided
+        by, "" for none), ratio, ratio_low and ratio_high (NaN without).
         """
         return pd.DataFrame([line for row in self.rows for line in self._lines(row, *results[row.folder])])
 
@@ -84,6 +84,7 @@ class StepTimesSpec(TableSpec):
         data = data_of(meta, row.folder)
         shared = {"scale": self.scale, "row": row.name, "data": row.data, "data_title": data["title"]}
         shared |= {"stand_in": data["stand_in"], "hidden": row.hidden, "trials": row.trials, "rounds": len(times)}
+        shared |= {"batch": meta["settings"]["batch"]}
         shared |= {"backend": meta["backend"], "threads": meta["threads"], "cpu": meta["hardware"]["cpu"]}
         for name in (name for name in self.labels if name in times):
             against = other if (other := self.against.get(name)) in times else ""
@@ -97,6 +98,7 @@ class StepTimesSpec(TableSpec):
         cells = {
             "data": numbers["data_title"],
             "hidden": numbers["hidden"].map(count),
+            "batch": numbers["batch"].map(count),
             "algorithm": numbers["label"],
             "ms": numbers["milliseconds"].map(significant),
             "over": numbers["against"].map(lambda name: self.labels.get(name, "")),
@@ -110,7 +112,7 @@ class StepTimesSpec(TableSpec):
             " parameters on, and a ratio is that of two turns of one round, its geometric mean over the rounds. Ratios"
             " can be compared across machines, times cannot."
         )
-        parts = (part_of(caption, pd.DataFrame(cells), 3),)
+        parts = (part_of(caption, pd.DataFrame(cells), 4),)
         return Table(parts=parts, notes=tuple(notes_of_times(self, numbers)))
 
     def evidence(self, results: dict[str, Timed], name: str, **_: object) -> Source | None:

@@ -24,6 +24,7 @@ from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 
 META = {"data": {"title": "Toy", "rows": 29}, "hardware": {"cpu": "a processor"}, "backend": "numba", "threads": 1}
+META |= {"settings": {"batch": 29}}
 LABELS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 AGAINST = {"pop_cd_1": "cd_1", "pt_10": "pop_cd_1"}
 ROUNDS = 31
@@ -105,8 +106,9 @@ def test_the_table_has_a_line_for_each_algorithm_of_each_row(tmp_path):
     assert numbers["milliseconds"].tolist() == pytest.approx([2.0, 2.5, 2.0])  # of one of five trials
     assert numbers[["ratio", "ratio_low", "ratio_high"]].to_numpy()[1] == pytest.approx([1.25] * 3)
     text_tables.write_markdown(charts.table_of(spec, numbers), tmp_path / "table.md")
-    line = (tmp_path / "table.md").read_text().split("| pop-CD-1")[1].splitlines()[0]
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["2.50", "CD-1", "1.25", "1.25 to 1.25"]
+    line = next(line for line in (tmp_path / "table.md").read_text().splitlines() if "| pop-CD-1" in line)
+    cells = ["Toy", "16", "29", "pop-CD-1", "2.50", "CD-1", "1.25", "1.25 to 1.25"]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == cells
 
 
 STEP = {"rate": 0.1, "estimator": {"name": "cd", "options": {"k": 1}}}
