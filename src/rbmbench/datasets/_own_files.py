@@ -173,7 +173,7 @@ def _numbered(columns: int) -> list[str]:
 
 @one_line
 def _text(content: bytes) -> Rows:
-    """Return the table of a text with or without a header; the first line that is not empty tells the separator."""
+    """Return the table of a text with or without a header; its first line that is not empty has the separator."""
     text = content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig", errors="replace")
     first = next((line.strip() for line in StringIO(text, None) if line.strip()), "")
     if not first:

@@ -31,11 +31,11 @@ class Letters(Recipe):
             reader = taskar_mat if file.name.endswith(".mat") else taskar_text
             rows = in_order(reader(file, content, where))
             # The sha256 of letter.data.gz is not published, so the rows are checked instead.
-            found = content_sha256(rows)
-            if found != entry.content_sha256:
+            digest = content_sha256(rows)
+            if digest != entry.content_sha256:
                 raise DataError(
                     f"{where}: not the {entry.rows} letters: expected rows of sha256 {entry.content_sha256}, "
-                    f"found {len(rows)} rows of sha256 {found}"
+                    f"found {len(rows)} rows of sha256 {digest}"
                 )
             return rows
 

@@ -62,15 +62,15 @@ def _present(file, content: bytes, where: str) -> np.ndarray:
     """Return which terms each review has, uint8 (reviews, terms), from the sparse matrix of counts."""
     from rbmbench.datasets._rdata import r_objects
 
-    found = np.zeros((REVIEWS, TERMS), np.uint8)
+    present = np.zeros((REVIEWS, TERMS), np.uint8)
     objects = r_objects(file, content, where)
     try:
         counts = objects["we8thereCounts"]
         ends = np.asarray(counts["p"], np.int64)
         if ends.shape != (TERMS + 1,) or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] != len(counts["i"]):
             raise ValueError(f"columns of {len(counts['i'])} counts that end at {str(ends)[:80]}")
-        found[counts["i"], np.repeat(np.arange(TERMS), np.diff(ends))] = counts["x"] > 0
+        present[counts["i"], np.repeat(np.arange(TERMS), np.diff(ends))] = counts["x"] > 0
     except (KeyError, ValueError, IndexError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{where}: not the {REVIEWS} reviews of {TERMS} terms ({reason})") from None
-    return found
+    return present

@@ -112,7 +112,7 @@ def caption(meta: Meta) -> str:
     return (
         "Time per update, the best of several turns; all bars of a step were measured in turns in one process. The"
         " dashed line is the step's matrix products alone, made dense by a library; × is the ratio to it. Those of"
-        " rbmbench are faster, because they know that states are 0 and 1."
+        " rbmbench are faster, since they accept only states of 0 and 1."
         f" {conditions(meta)}.{_left_out(meta)}"
     )
 
