@@ -42,7 +42,9 @@ def forget_plugins(monkeypatch):
     def forget() -> None:
         for part in (datasets, estimators, kinds, samplers, updates):
             makers = part.REGISTRY._makers
-            for name in [name for name, one in makers.items() if not one.__module__.startswith(f"{part.__name__}.")]:
+            for name in [
+                name for name, maker in makers.items() if not maker.__module__.startswith(f"{part.__name__}.")
+            ]:
                 del makers[name]
         for name, value in {"_plugins": {}, "_used": {}, "_files": {}, "_registered": []}.items():
             monkeypatch.setattr(plugins, name, value)

@@ -26,9 +26,9 @@ def browser():
         pytest.skip("chromium is not installed")
     with playwright.sync_playwright() as driver:
         # Chromium's sandbox does not run as root.
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

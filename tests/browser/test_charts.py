@@ -110,12 +110,12 @@ def test_all_claims_on_curves_can_be_marked(opened):
 
 def test_all_claims_on_figures_of_curves_have_marks(opened):
     data = data_of(opened())
-    drawn = {(one["name"], shown["key"]) for one in data["results"] for shown in one["shown"] if shown["panels"]}
+    drawn = {(entry["name"], shown["key"]) for entry in data["results"] for shown in entry["shown"] if shown["panels"]}
     lost = [
         claim["claim"]
-        for one in data["results"]
-        for claim in one["claims"]
-        if (one["name"], claim["shown"]) in drawn and not claim["marks"]
+        for entry in data["results"]
+        for claim in entry["claims"]
+        if (entry["name"], claim["shown"]) in drawn and not claim["marks"]
     ]
     assert lost == []
 
@@ -132,7 +132,7 @@ def test_the_axis_counts_seconds_and_gibbs_steps(opened, repository, name, title
             meta["run"]: meta["wall"]["training_cpu_seconds"] / meta["iterations"] / meta["trials"] for meta in metas
         }
         units = {
-            label: next(one for run, one in rate.items() if f"-{algorithm}-0.3-" in run)
+            label: next(seconds for run, seconds in rate.items() if f"-{algorithm}-0.3-" in run)
             for label, algorithm in {"CD-12": "cd_12", "S-DCP 3x4": "sdcp_3x4"}.items()
         }
     page = opened(f"#{key}")
@@ -280,12 +280,12 @@ def test_values_at_the_cursor_are_those_of_the_csv(drawn, repository):
         drawn.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
         lines = card(drawn).locator(".tip:visible").inner_text().splitlines()
         iteration = int(lines[0].split()[-1])
-        found = numbers[(numbers["panel"] == "a") & (numbers["iteration"] == iteration)].set_index("label")
-        assert len(lines) == 1 + len(found)
+        rows = numbers[(numbers["panel"] == "a") & (numbers["iteration"] == iteration)].set_index("label")
+        assert len(lines) == 1 + len(rows)
         for line in lines[1:]:
             label, *values = re.fullmatch(r"■ (.*): (\S+) \((\S+) to (\S+)\), 25 trials", line).groups()
             digits = {"mean": 5, "low": 4, "high": 4}
-            expected = [float(f"{found.loc[label, name]:.{digit}g}") for name, digit in digits.items()]
+            expected = [float(f"{rows.loc[label, name]:.{digit}g}") for name, digit in digits.items()]
             assert list(map(float, values)) == expected
 
 

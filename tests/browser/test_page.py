@@ -45,9 +45,11 @@ def test_the_first_screens_tell_whether_the_findings_hold(opened, repository):
         assert papers.locator(".thumb img").count() == 5
         shown = [text.split("\n") for text in papers.locator("div > .finding > summary").all_inner_texts()]
         file = {
-            f"{one['text']} {one['holds']} of {one['of']}" if one["answer"] != "not run" else one["text"]: one["answer"]
-            for one in data_of(page)["results"][0]["findings"]
-            if one.get("headline")
+            f"{finding['text']} {finding['holds']} of {finding['of']}"
+            if finding["answer"] != "not run"
+            else finding["text"]: finding["answer"]
+            for finding in data_of(page)["results"][0]["findings"]
+            if finding.get("headline")
         }
         assert {text: answer for answer, text in shown} == file
     words = page.locator("#findings").inner_text().lower()
@@ -133,12 +135,12 @@ def test_filtered_claims_can_be_saved(opened, claims):
     with page.expect_download() as saving:
         page.click("#download")
     with open(saving.value.path()) as saved:
-        found = list(csv.DictReader(saved))
+        lines = list(csv.DictReader(saved))
     chosen = claims[(claims["scale"] == "paper") & (claims["class"] == "reading")]
-    assert sorted(line["claim"] for line in found) == sorted(chosen["claim"])
+    assert sorted(line["claim"] for line in lines) == sorted(chosen["claim"])
     # JSON has no infinite numbers: their cells are empty.
     finite = chosen["measured"][chosen["measured"].abs() < float("inf")]
-    assert sorted(float(line["measured"]) for line in found if line["measured"]) == sorted(finite)
+    assert sorted(float(line["measured"]) for line in lines if line["measured"]) == sorted(finite)
 
 
 def test_tables_can_be_sorted(opened):
@@ -166,8 +168,8 @@ def test_axe_finds_no_violation(opened, scheme):
     page.wait_for_selector(f"[id='{FIGURE}'] canvas")
     counted_in(page, FIGURE, "seconds")
     card(page).locator("details.data summary").first.click()
-    found = axe.Axe().run(page)
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
+    report = axe.Axe().run(page)
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in report.response["violations"]] == []
 
 
 def test_the_keyboard_reaches_everything(opened):

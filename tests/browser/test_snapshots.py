@@ -22,7 +22,7 @@ def file(tmp_path_factory):
     """The page of two folders, each with the figure."""
     root = tmp_path_factory.mktemp("images")
     spec = parse_spec(images_figure(root), "test")
-    found = spec.read()
+    images = spec.read()
     claim = {"claim": "arena_1.a", "paper": "arena", "where": "Figure 5", "text": "it", "what": "number"}
     claim |= {"standing": "ours", "measured": 1.5, "low": 1.0, "high": 2.0, "above": 0.0, "below": math.inf}
     for name in ("tiny", "small"):
@@ -30,7 +30,7 @@ def file(tmp_path_factory):
         named = spec.model_copy(update={"title": f"Images, {name}"})
         text_tables.write_text(named.model_dump_json(), layout.spec(spec.key))
         files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md", "png")}
-        charts.write_figure(named, found, csv=layout.numbers(spec.key), **files)
+        charts.write_figure(named, images, csv=layout.numbers(spec.key), **files)
         write_verdicts([Verdict(**claim).decided()], layout.claims)
     page = root / "report.html"
     write_report([root / "tiny", root / "small"], page, config="none.yaml")
@@ -92,8 +92,8 @@ def test_axe_finds_no_violation_and_nothing_is_wider_than_the_page(opened, schem
     page = opened(f"#{KEY}?iteration=10", color_scheme=scheme, viewport={"width": width, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    found = axe.Axe().run(page)
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
+    report = axe.Axe().run(page)
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in report.response["violations"]] == []
 
 
 def test_without_scripts_and_in_print_there_is_the_picture(opened):

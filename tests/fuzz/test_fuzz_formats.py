@@ -147,16 +147,16 @@ def test_a_changed_matlab_file_is_refused_by_its_checksum(folder, contents):
     file = File("made", "made.mat", (), at_most_bytes=10**6, sha256=hashlib.sha256(right).hexdigest())
     (folder / file.name).write_bytes(changed)
     sources = Sources(str(folder), folder)
-    found = read_or_refused(lambda: fetch([file], sources, lambda _file, content, _where: content), file.name)
-    assert found is None or found.value == right
+    download = read_or_refused(lambda: fetch([file], sources, lambda _file, content, _where: content), file.name)
+    assert download is None or download.value == right
 
 
 def test_what_is_right_is_read():
     assert _formats.idx_images(declared(), gzip.compress(IDX), WHERE).shape == (5, 3, 2)
     assert np.array_equal(_formats.taskar_text(declared(), gzip.compress(LETTER_LINES.encode()), ""), LETTERS)
     assert _formats.labelled_grey_text(declared(), gzip.compress(GREY_LINES.encode()), "").shape == (2, 256)
-    found = we8there._present(declared(), lzma.compress(RDATA), "")
-    assert np.flatnonzero(found).tolist() == [0, we8there.TERMS]
+    presence = we8there._present(declared(), lzma.compress(RDATA), "")
+    assert np.flatnonzero(presence).tolist() == [0, we8there.TERMS]
     for zipped in (False, True):
         words = mat(zipped, patterns_train=cells(WORDS), patterns_test=cells(WORDS[:1]), more={"field": "text"})
         assert len(_formats.taskar_mat(declared(), words, "")) == 7

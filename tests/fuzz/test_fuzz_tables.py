@@ -43,7 +43,7 @@ READERS = {
         lambda path: results.read_table(path.parent, path.name),
         lambda table: table["trial"].dtype.kind in "iu",
     ),
-    "claims.json": (mutated_text(json.dumps(VERDICTS)), read_verdicts, lambda found: html.claims_table(found)),
+    "claims.json": (mutated_text(json.dumps(VERDICTS)), read_verdicts, lambda verdicts: html.claims_table(verdicts)),
     "steps.csv": (mutated_text(",".join(speed.COLUMNS) + "\na,1.5,b,floor,2.5,0.6,1\n"), speed.read_steps),
 }
 

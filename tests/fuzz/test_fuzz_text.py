@@ -54,9 +54,9 @@ fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=6).map(
 
 @given(short_texts.flatmap(mutated_text) | fragments | st.binary(max_size=30))
 def test_yaml(content):
-    found = read_or_refused(lambda: plain_yaml(content), errors=UnreadableError)
-    assert is_plain(found)
-    json.dumps(found)
+    document = read_or_refused(lambda: plain_yaml(content), errors=UnreadableError)
+    assert is_plain(document)
+    json.dumps(document)
 
 
 JSON = json.dumps({"data": {"name": "mnist"}, "hidden": 16, "rate": 0.5, "a": [1, None, True, "é"]}, indent=1)
@@ -139,7 +139,7 @@ def file_of_claims(key: str):
         for kind, check in judge.MEASUREMENTS.items()
     ]
     chosen = st.lists(st.sampled_from([*entries, *CLAIMS[key]["claims"]]), min_size=1, max_size=3)
-    return chosen.flatmap(lambda found: edited({**CLAIMS[key], "claims": found}))
+    return chosen.flatmap(lambda claims: edited({**CLAIMS[key], "claims": claims}))
 
 
 @given(values=st.sampled_from(sorted(CLAIMS)).flatmap(file_of_claims))
@@ -179,8 +179,8 @@ SETTINGS = [
 @given(st.sampled_from(SETTINGS).flatmap(lambda pair: st.tuples(st.just(pair[0]), edited(pair[1]) | VALUES)))
 def test_settings(drawn):
     model, values = drawn
-    found = read_or_refused(lambda: parse(model, values, "--settings"), "--settings: ")
-    assert found is None or parse(model, plain_json(found.canonical()), "again") == found
+    settings = read_or_refused(lambda: parse(model, values, "--settings"), "--settings: ")
+    assert settings is None or parse(model, plain_json(settings.canonical()), "again") == settings
 
 
 REGISTRIES = (datasets.REGISTRY, estimators.REGISTRY, samplers.REGISTRY, updates.REGISTRY)
@@ -195,7 +195,7 @@ def options_of(registry, name: str):
 
 @given(
     st.sampled_from(REGISTRIES).flatmap(
-        lambda one: st.sampled_from(one.names()).flatmap(lambda name: options_of(one, name))
+        lambda parts: st.sampled_from(parts.names()).flatmap(lambda name: options_of(parts, name))
     )
 )
 def test_options_of_parts(drawn):
@@ -217,8 +217,8 @@ def test_metas(folder, meta):
     meta["settings"] |= RUN
 
     def entries(path):
-        found = results.read_meta(path.parent)
-        return found["settings"]["first_trial"], found["data"]["rows"]
+        metadata = results.read_meta(path.parent)
+        return metadata["settings"]["first_trial"], metadata["data"]["rows"]
 
     holds_for_files(folder / "meta.json", edited(meta), entries)
 
@@ -301,11 +301,11 @@ def test_metas_that_cannot_be(folder, meta, change, key):
 
 def test_a_key_that_a_meta_lacks_is_named(folder):
     write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
-    found = results.read_meta(folder)
+    metadata = results.read_meta(folder)
     with pytest.raises(
         RbmbenchError, match=r"meta\.json: key 'settings\.schedule\.0\.estimator' is missing, got until"
     ):
-        found["settings"]["schedule"][0]["estimator"]
+        metadata["settings"]["schedule"][0]["estimator"]
 
 
 @pytest.mark.parametrize("each", [None, 3, [{"x": 1}], [[]], [[1]]])

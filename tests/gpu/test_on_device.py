@@ -95,9 +95,9 @@ def test_samples(cupy, kernels, dtype, shape):
     hold_sums(on_host(score), expected, x, dtype)
 
 
-def hold_sums(found, expected, x, dtype):
+def hold_sums(sums, expected, x, dtype):
     precision = 3e-6 if dtype == np.float32 else 1e-13
-    np.testing.assert_allclose(found, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
 
 
 @DTYPES
@@ -130,8 +130,8 @@ def test_exact_values(cupy, shape):
     on_device = host.like(cupy.empty(0))
     log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-12)
-    found = log_likelihood(on_device, rows, log_partition)
-    np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-12)
+    likelihoods = log_likelihood(on_device, rows, log_partition)
+    np.testing.assert_allclose(likelihoods, log_likelihood(host, rows, log_partition), rtol=1e-12)
     for part, expected in zip(exact_gradient(on_device, rows), exact_gradient(host, rows), strict=True):
         np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-11)
 
@@ -165,8 +165,8 @@ def test_gibbs_steps_keep_the_model(cupy, steps):
     visible = cupy.asarray(all_states(5)[start][None].astype(np.float32))
     for _ in range(steps):
         visible = sample_visible(on_device, sample_hidden(on_device, visible, stream, buffers), stream, buffers)
-    found = total_variation(table.numbers_of(on_host(visible)), probability)
-    assert found < total_variation_bound(probability, chains, 1e-6)
+    distance = total_variation(table.numbers_of(on_host(visible)), probability)
+    assert distance < total_variation_bound(probability, chains, 1e-6)
 
 
 def test_tempered_sweeps_keep_the_model(cupy):
@@ -178,8 +178,8 @@ def test_tempered_sweeps_keep_the_model(cupy):
     visible, samples = cupy.asarray(start, np.float32), cupy.empty((1, sets, 4, 5), np.float32)
     sampler.sweep(repeated(rbm, 1).astype(np.float32).like(visible), visible, training_stream(1), samples)
     table = Enumerated.of(rbm)
-    found = total_variation(table.numbers_of(on_host(samples)[0, :, -1]), margins[-1])
-    assert found < total_variation_bound(margins[-1], sets, 1e-6)
+    distance = total_variation(table.numbers_of(on_host(samples)[0, :, -1]), margins[-1])
+    assert distance < total_variation_bound(margins[-1], sets, 1e-6)
 
 
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())

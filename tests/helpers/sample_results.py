@@ -46,7 +46,7 @@ def isl_figure(root: Path, panels: dict[str, dict], key: str = "rates_fpcd_fig2"
         trials = len(next(iter(panel["values"].values())))
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100, "trials": trials}
         settings |= {"samples_count": NUMBERS[-1], "samples": {"folder": folder}}
-        settings["samplers"] = [{"sampler": one, "label": LABELS[one]} for one in panel["values"]]
+        settings["samplers"] = [{"sampler": sampler, "label": LABELS[sampler]} for sampler in panel["values"]]
         settings["runs"] = [{"algorithm": "cd_1", "label": "CD-1", "folder": str(root / "runs" / "toy-3h-cd_1")}]
         spec["panels"].append(settings)
         spec.setdefault("differences", []).extend(differences({"samples": NUMBERS[-1]}, {"samples": 2000}, name))

@@ -31,13 +31,13 @@ def missing_compiler() -> str | None:
 @cache
 def signatures() -> dict[str, list[tuple[str, bool]]]:
     """Return every kernel's parameters as (type, whether it is a pointer), from the source."""
-    found = {}
+    kernels = {}
     for name, parameters in KERNEL.findall(_device.source()):
-        found[name] = []
+        kernels[name] = []
         for parameter in re.split(r",\s*", parameters.replace("const ", "").strip()):
             kind = parameter.rpartition(" ")[0]
-            found[name].append((kind.rstrip("*"), kind.endswith("*")))
-    return found
+            kernels[name].append((kind.rstrip("*"), kind.endswith("*")))
+    return kernels
 
 
 @cache

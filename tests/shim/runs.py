@@ -29,8 +29,8 @@ class DeviceNamespace:
 @contextmanager
 def runs_on_cpu(**options):
     """Let runs with the backend "cupy" take the device of `cuda_on_cpu`, which it gives; the options are that one's."""
-    found, choose = backends.Backend(DeviceNamespace, "a test"), backends.choose
-    backends.choose = lambda name, work: found if name == "cupy" else choose(name, work)
+    backend, choose = backends.Backend(DeviceNamespace, "a test"), backends.choose
+    backends.choose = lambda name, work: backend if name == "cupy" else choose(name, work)
     try:
         with cuda_on_cpu(**options) as device:
             yield device

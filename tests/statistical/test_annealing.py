@@ -43,10 +43,10 @@ def exact_samples(rbm, count, seed):
 def test_estimates_lie_within_their_error_of_the_exact_values(base, dtype):
     # 20 models, at most one in 10^4 such tests fails: by a single model, or by all together.
     rbm = random_rbm(M, N, replicas=(20,), scale=0.6, seed=8, dtype=dtype)
-    found = ais_log_partition(rbm, particles=512, temperatures=1000, seed=4, base=base)
-    z = (found.log_partition - exact_log_partition(rbm)) / found.standard_error
-    assert found.log_partition.dtype == np.float64
-    assert (found.effective_sample_size > 256).all()
+    estimate = ais_log_partition(rbm, particles=512, temperatures=1000, seed=4, base=base)
+    z = (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error
+    assert estimate.log_partition.dtype == np.float64
+    assert (estimate.effective_sample_size > 256).all()
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 4 / 20)
     assert chi2.ppf(ERROR_RATE / 4, 20) < (z**2).sum() < chi2.isf(ERROR_RATE / 4, 20)
 
@@ -60,9 +60,9 @@ def test_weights_are_unbiased_however_coarse_the_schedule(schedule):
     forward = ais_log_partition(rbm, particles=particles, temperatures=schedule, seed=5, base=base)
     reverse = reverse_ais_log_partition(rbm, samples, temperatures=schedule, seed=6, base=base)
     later = reverse_ais_log_partition(rbm, samples, temperatures=schedule, seed=7, burn_in=3, base=base)
-    for found in (forward, reverse, later):
-        assert found.standard_error < 0.05
-        z = (found.log_partition - exact_log_partition(rbm)) / found.standard_error
+    for estimate in (forward, reverse, later):
+        assert estimate.standard_error < 0.05
+        z = (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error
         assert abs(z) < norm.isf(ERROR_RATE / 2)
 
 
@@ -79,21 +79,23 @@ def test_forward_and_reverse_estimates_hold_the_truth_between_them():
 
 def test_one_step_is_importance_sampling():
     rbm, rows, b0 = random_rbm(7, 3, scale=1.0, seed=1), np.eye(7), np.linspace(-1, 1, 7)
-    found = reverse_ais_log_partition(rbm, rows, temperatures=1, base=b0)
+    estimate = reverse_ais_log_partition(rbm, rows, temperatures=1, base=b0)
     log_start = 3 * np.log(2) + np.log1p(np.exp(b0)).sum()
     weights = np.exp(3 * np.log(2) + rows @ b0 + rbm.free_energy(rows))
-    assert found.log_partition == pytest.approx(log_start - np.log(weights.mean()), rel=1e-13)
-    assert found.effective_sample_size == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=1e-12)
+    assert estimate.log_partition == pytest.approx(log_start - np.log(weights.mean()), rel=1e-13)
+    assert estimate.effective_sample_size == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=1e-12)
     error = weights.std(ddof=1) / np.sqrt(7) / weights.mean()
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert estimate.standard_error == pytest.approx(error, rel=1e-12)
 
 
 def test_a_burn_in_brings_chains_to_the_law_of_the_model():
     # At 0.4 chains forget where they began within some steps, of which there are 40.
     rbm, particles, base = random_rbm(7, 3, scale=0.4, seed=3), 20_011, np.linspace(-0.5, 0.5, 7)
     begun = rbm, np.zeros((particles, 7))
-    wrong, found = (reverse_ais_log_partition(*begun, 3, seed=6, burn_in=steps, base=base) for steps in (0, 40))
-    z = [(one.log_partition - exact_log_partition(rbm)) / one.standard_error for one in (wrong, found)]
+    wrong, burned_in = (reverse_ais_log_partition(*begun, 3, seed=6, burn_in=steps, base=base) for steps in (0, 40))
+    z = [
+        (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error for estimate in (wrong, burned_in)
+    ]
     assert abs(z[0]) > 10
     assert abs(z[1]) < norm.isf(ERROR_RATE / 2)
 
@@ -121,7 +123,7 @@ def bracketed_models():
 
 def test_a_bracket_holds_both_directions_and_repeats_where_few_particles_count():
     rbm = bracketed_models()
-    found = bracketed_log_partition(rbm, ROWS, **BRACKET)
+    bracket = bracketed_log_partition(rbm, ROWS, **BRACKET)
     base = base_rate_bias(ROWS)
     first = ais_log_partition(rbm, particles=31, temperatures=5, seed=3, base=base)
     few = first.effective_sample_size < 3.1
@@ -129,11 +131,11 @@ def test_a_bracket_holds_both_directions_and_repeats_where_few_particles_count()
     again = ais_log_partition(rbm, 31, 20, seed=3, base=base, keys=np.arange(6) + 2**30)
     for name in ("log_partition", "standard_error", "effective_sample_size"):
         expected = np.where(few, getattr(again, name), getattr(first, name))
-        np.testing.assert_array_equal(getattr(found, name), expected)
-    lowest = found.log_partition - 1.96 * found.standard_error
-    assert (found.low <= np.maximum(lowest, found.log_partition - np.log(40))).all()
-    assert (found.low >= found.log_partition - np.log(40)).all()
-    assert (found.high >= found.log_partition + 1.96 * found.standard_error).all()
+        np.testing.assert_array_equal(getattr(bracket, name), expected)
+    lowest = bracket.log_partition - 1.96 * bracket.standard_error
+    assert (bracket.low <= np.maximum(lowest, bracket.log_partition - np.log(40))).all()
+    assert (bracket.low >= bracket.log_partition - np.log(40)).all()
+    assert (bracket.high >= bracket.log_partition + 1.96 * bracket.standard_error).all()
     once = bracketed_log_partition(rbm, ROWS, **BRACKET | {"repeat": 1})
     np.testing.assert_array_equal(once.log_partition, first.log_partition)
 
@@ -143,10 +145,10 @@ def test_brackets_hold_log_z_where_the_forward_error_does_not():
     # fewer than 177 do so in 1 of 10^4 tests.
     single = two_mode_rbm(13, 7, 14.0)
     rbm, truth, rows = repeated(single, 200), exact_log_partition(single), exact_samples(single, 101, seed=5)
-    found = bracketed_log_partition(rbm, rows, particles=11, temperatures=7, steps=20, repeat=1, seed=8)
-    forward = np.abs(found.log_partition - truth) < 1.96 * found.standard_error
+    bracket = bracketed_log_partition(rbm, rows, particles=11, temperatures=7, steps=20, repeat=1, seed=8)
+    forward = np.abs(bracket.log_partition - truth) < 1.96 * bracket.standard_error
     assert forward.sum() < 177
-    assert ((found.low < truth) & (truth < found.high)).sum() >= 177
+    assert ((bracket.low < truth) & (truth < bracket.high)).sum() >= 177
 
 
 def test_a_bracket_is_the_same_alone_and_among_others_on_any_number_of_threads():
@@ -171,22 +173,22 @@ def test_a_bracket_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
         options = {"threads": threads + stops % 2, "begun": begun, "pause": pause}
         return bracketed_log_partition(rbm, ROWS, **BRACKET, **options, progress=lambda *call: calls.append(call))
 
-    found, stops = stopped_and_resumed(bracketed)
+    bracket, stops = stopped_and_resumed(bracketed)
     assert stops >= 5
     assert all(0 < done / total <= 1 for done, total in calls)
     assert calls[-1][0] == calls[-1][1]
-    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+    for ours, theirs in zip(vars(bracket).values(), vars(expected).values(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_start_model_itself_is_known_without_error():
     b0 = np.linspace(-2, 2, 7)
     rbm = RBM(np.zeros((7, 3)), b0, np.zeros(3))
-    found = ais_log_partition(rbm, particles=11, temperatures=5, base=b0)
-    assert found.log_partition == pytest.approx(exact_log_partition(rbm), rel=1e-13)
+    estimate = ais_log_partition(rbm, particles=11, temperatures=5, base=b0)
+    assert estimate.log_partition == pytest.approx(exact_log_partition(rbm), rel=1e-13)
     # Products of 3 factors of 2 leave rounding alone.
-    assert found.standard_error < 1e-7
-    assert found.effective_sample_size == pytest.approx(11)
+    assert estimate.standard_error < 1e-7
+    assert estimate.effective_sample_size == pytest.approx(11)
 
 
 def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_threads():
@@ -223,9 +225,9 @@ def test_an_annealing_goes_on_from_wherever_it_was_stopped(monkeypatch, threads,
     def annealed(begun, pause, stops):  # with another number of threads each time
         return ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=begun, pause=pause)
 
-    found, stops = stopped_and_resumed(annealed)
+    estimate, stops = stopped_and_resumed(annealed)
     assert stops >= 5
-    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

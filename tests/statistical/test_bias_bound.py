@@ -39,7 +39,7 @@ def random_model(rng):
 @pytest.fixture(scope="module")
 def measured():
     """Of 1000 models and 1 to 10 steps: the enumerated biases of all parameters, and the two bounds."""
-    rng, found = np.random.default_rng(2011), []
+    rng, triples = np.random.default_rng(2011), []
     for _ in range(MODELS):
         rbm, table, start = random_model(rng)
         model, law = table.joint.sum(axis=1), start
@@ -47,8 +47,8 @@ def measured():
         for k in STEPS:
             law = law @ table.gibbs
             bias = np.abs((law - model) @ table.f)
-            found.append((bias, bias_bound(rbm, distance, k)[0], older_bias_bound(rbm, k)[0]))
-    return found
+            triples.append((bias, bias_bound(rbm, distance, k)[0], older_bias_bound(rbm, k)[0]))
+    return triples
 
 
 def test_the_bound_holds_for_every_parameter(measured):
@@ -73,12 +73,12 @@ def test_bias_and_bounds_are_those_of_the_tables():
     for k in (1, 3):
         rbm, table, start = random_model(rng)
         model, law = table.joint.sum(axis=1), start @ np.linalg.matrix_power(table.gibbs, k)
-        found = {name: value[0] for name, value in bias_and_bounds(rbm, start, k).items()}
+        bounds = {name: value[0] for name, value in bias_and_bounds(rbm, start, k).items()}
         bias, distance = np.abs((law - model) @ table.f).max(), 0.5 * np.abs(start - model).sum()
         bound = bias_bound(rbm, np.array([distance]), k)[0]
         expected = {"cd_bias": bias, "bias_bound": bound, "bias_bound_gap": bound - bias}
         expected |= {"older_bias_bound": older_bias_bound(rbm, k)[0], "total_variation": distance}
-        assert found == pytest.approx(expected, rel=1e-10, abs=1e-14)
+        assert bounds == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
 
 def test_bounds_by_hand():
@@ -95,10 +95,10 @@ def test_bounds_by_hand():
 
 def test_without_parameters_a_single_step_is_exact():
     rbm = RBM(np.zeros((1, 3, 2)), np.zeros((1, 3)), np.zeros((1, 2)))
-    found = bias_and_bounds(rbm, np.eye(8)[5], 1)
-    assert found["cd_bias"] == pytest.approx(0, abs=1e-15)
-    assert (found["bias_bound"], found["older_bias_bound"]) == (0, 0)
-    assert found["total_variation"] == pytest.approx(7 / 8)
+    bounds = bias_and_bounds(rbm, np.eye(8)[5], 1)
+    assert bounds["cd_bias"] == pytest.approx(0, abs=1e-15)
+    assert (bounds["bias_bound"], bounds["older_bias_bound"]) == (0, 0)
+    assert bounds["total_variation"] == pytest.approx(7 / 8)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 3, 1), (3, 5, 2)])
@@ -111,11 +111,11 @@ def test_sampled_estimates_scatter_about_the_expected_one(m, n, k):
         .negative
         for name, count in (("cd", replicas), ("expected_cd", 1))
     )
-    found, mean = (population_statistics(part, Buffers(), "").flat() for part in (sampled, expected))
-    error = found.std(axis=0, ddof=1) / np.sqrt(replicas)
+    statistics, mean = (population_statistics(part, Buffers(), "").flat() for part in (sampled, expected))
+    error = statistics.std(axis=0, ddof=1) / np.sqrt(replicas)
     limit = norm.isf(ERROR_RATE / len(error) / 2)
-    assert (np.abs(found.mean(axis=0) - mean[0]) / error).max() < limit
+    assert (np.abs(statistics.mean(axis=0) - mean[0]) / error).max() < limit
     # The test has power: the model's expectation lies apart.
     model = Enumerated.of(rbm).joint.sum(axis=1)[None]
     exact = statistics_of(rbm.replicas, model).flat()[0]
-    assert (np.abs(found.mean(axis=0) - exact) / error).max() > 2 * limit
+    assert (np.abs(statistics.mean(axis=0) - exact) / error).max() > 2 * limit

@@ -33,28 +33,28 @@ def most(count, rate):
 @pytest.mark.slow
 def test_at_most_one_sound_model_of_twenty_is_refused_but_for_modes(certificates):
     """Modes apart: a model that is trained until it hardly becomes better can lack some."""
-    found = [certificates.examined("sound", SEED, number) for number in range(MODELS)]
-    refused = [model for model in found if model["verdict"] == "not certified"]
+    records = [certificates.examined("sound", SEED, number) for number in range(MODELS)]
+    refused = [model for model in records if model["verdict"] == "not certified"]
     refused = [model["how"] for model in refused if "less than a third" not in model["reasons"]]
-    assert len(refused) <= most(len(found), 0.05), refused
-    sure = [one["holds"] for one in found if one["verdict"] == "certified"]
+    assert len(refused) <= most(len(records), 0.05), refused
+    sure = [record["holds"] for record in records if record["verdict"] == "certified"]
     assert len(sure) - sum(sure) <= most(len(sure), 0.07)
 
 
 @pytest.mark.slow
 def test_at_most_one_planted_fault_of_twenty_is_certified(certificates):
-    found = [certificates.examined(group, SEED, number) for group in FAULTS for number in range(MODELS)]
-    certified = [one["how"] for one in found if one["verdict"] == "certified"]
-    assert len(certified) <= most(len(found), 0.05), certified
+    records = [certificates.examined(group, SEED, number) for group in FAULTS for number in range(MODELS)]
+    certified = [record["how"] for record in records if record["verdict"] == "certified"]
+    assert len(certified) <= most(len(records), 0.05), certified
 
 
 @pytest.mark.slow
 def test_planted_modes_are_seen_and_models_of_their_own_rows_are_not_refused_for_modes(certificates):
     """Of modes of 10 % and more at most one of twenty is missed, with samples of the model as rows hardly any seen."""
-    found = [one for number in range(MODES_OF) for one in certificates.examined_modes(SEED, number)]
-    own = [one["seen"] > 0 for one in found if one["group"] == "own rows"]
+    records = [record for number in range(MODES_OF) for record in certificates.examined_modes(SEED, number)]
+    own = [record["seen"] > 0 for record in records if record["group"] == "own rows"]
     assert sum(own) <= most(len(own), 0.01)
-    large = [one for one in found if one["share"] >= 0.1 and one["there"] and not one["before"]]
-    missed = [(one["group"], one["share"], one["how"]) for one in large if one["verdict"] == "certified"]
+    large = [record for record in records if record["share"] >= 0.1 and record["there"] and not record["before"]]
+    missed = [(record["group"], record["share"], record["how"]) for record in large if record["verdict"] == "certified"]
     assert len(large) > MODES_OF
     assert len(missed) <= most(len(large), 0.05), missed

@@ -76,9 +76,9 @@ def test_each_of_two_chains_stays_in_the_models_distribution(coupling, monkeypat
     seen, step = [], Pairs.couple_visible
 
     def recording(self, rows, activation, other, redraw_both):
-        found = step(self, rows, activation, other, redraw_both)
+        outcome = step(self, rows, activation, other, redraw_both)
         seen.append((table.numbers_of(activation), table.numbers_of(other)))
-        return found
+        return outcome
 
     monkeypatch.setattr(Pairs, "couple_visible", recording)
     ours = rbm.replicas.astype(np.float32)
@@ -123,12 +123,12 @@ def test_estimates_have_no_bias(coupling, k, antithetic):
         estimator = estimators.create(name, **options)
         estimate = estimator.estimate(model, rows, {}, training_stream(runs, seed=2020))
         sums = estimator.phase_sums(estimate)[1]
-        found = np.concatenate([(sums.scale * part).reshape(runs, -1) for part in sums.sums], axis=1)
-        return found.astype(np.float64), estimate.diagnostics
+        statistics = np.concatenate([(sums.scale * part).reshape(runs, -1) for part in sums.sums], axis=1)
+        return statistics.astype(np.float64), estimate.diagnostics
 
-    found, diagnostics = estimates("ucd", coupling=coupling, k=k, max_steps=None, antithetic=antithetic)
+    statistics, diagnostics = estimates("ucd", coupling=coupling, k=k, max_steps=None, antithetic=antithetic)
     # 4 standard errors in each of 23 parameters: an error rate of 23 * 6.3e-5 = 1.5e-3 (Bonferroni).
-    assert exact_difference(found, table).max() < 4
+    assert exact_difference(statistics, table).max() < 4
     assert diagnostics["forced_meetings"].max() == 0
     # The test has power: CD-1 from the same rows is many standard errors off.
     assert exact_difference(estimates("cd", k=1)[0], table).max() > 50
@@ -240,11 +240,11 @@ def test_coupled_first_hidden_states_have_the_enumerated_law(monkeypatch):
 def survival(table, row, coupling, longest):
     """Return P(tau > t) for t = 2 to ``longest``, enumerated over the hidden states of both chains."""
     step, pair = step_apart(table, coupling), first_pair(table, row[None], coupling)
-    found = []
+    probabilities = []
     for _ in range(2, longest + 1):
         pair = np.einsum("hg,hgab->ab", pair, step)
-        found.append(pair.sum())
-    return np.array(found)
+        probabilities.append(pair.sum())
+    return np.array(probabilities)
 
 
 @COUPLINGS

@@ -29,8 +29,8 @@ def two_sided(components):
 def negative_statistics(name, rbm, batch, **options):
     """Return the negative statistics of one estimate per replica, (replicas, P)."""
     estimator = estimators.create(name, **options)
-    found = estimator.estimate(rbm, batch, {}, training_stream(len(batch), seed=2018))
-    return population_statistics(found.negative, Buffers(), "negative").flat()
+    estimate = estimator.estimate(rbm, batch, {}, training_stream(len(batch), seed=2018))
+    return population_statistics(estimate.negative, Buffers(), "negative").flat()
 
 
 class Outcomes:
@@ -45,9 +45,9 @@ class Outcomes:
         self.probability = probability.ravel()
 
 
-def log_weights(name, table, one, other):
+def log_weights(name, table, outcome, other):
     """Return the log weights of an outcome (before, hidden, visible) beside another, by the formulas of the paper."""
-    (u, h, v), (_, h2, _) = one, other
+    (u, h, v), (_, h2, _) = outcome, other
     if name == "pop_cd_joint":
         return np.logaddexp.reduce(-table.energy, axis=0)[h] - np.log(table.hidden_given_visible[u, h])
     proposal = table.visible_given_hidden[h, v]
@@ -66,13 +66,13 @@ def weights(name, log_odds):
 
 def enumerated_expectation(name, table, rows, k):
     """Return the expectation of an estimate from two rows, over all pairs of outcomes of their chains."""
-    one, other = (Outcomes(table, row, k) for row in rows)
-    first = one.before[:, None], one.hidden[:, None], one.visible[:, None]
+    outcomes, other = (Outcomes(table, row, k) for row in rows)
+    first = outcomes.before[:, None], outcomes.hidden[:, None], outcomes.visible[:, None]
     second = other.before[None], other.hidden[None], other.visible[None]
     log_odds = log_weights(name, table, first, second) - log_weights(name, table, second, first)
-    chance = one.probability[:, None] * other.probability[None]
+    chance = outcomes.probability[:, None] * other.probability[None]
     of_first, of_second = chance * weights(name, log_odds), chance * weights(name, -log_odds)
-    return of_first.sum(axis=1) @ table.f[one.visible] + of_second.sum(axis=0) @ table.f[other.visible]
+    return of_first.sum(axis=1) @ table.f[outcomes.visible] + of_second.sum(axis=0) @ table.f[other.visible]
 
 
 TINY = [(2, 1, 1), (2, 1, 2), (3, 2, 1)]
@@ -93,12 +93,12 @@ def test_expectation_of_two_rows_is_the_enumerated_one(name, m, n, k):
     rbm, table, rows = tiny(m, n)
     expected = enumerated_expectation(name, table, rows, k)
     replicas = 40_009
-    found = negative_statistics(name, repeated(rbm, replicas), np.repeat(rows[None], replicas, axis=0), k=k)
-    z = (found.mean(axis=0) - expected) / (found.std(axis=0, ddof=1) / np.sqrt(replicas))
+    estimates = negative_statistics(name, repeated(rbm, replicas), np.repeat(rows[None], replicas, axis=0), k=k)
+    z = (estimates.mean(axis=0) - expected) / (estimates.std(axis=0, ddof=1) / np.sqrt(replicas))
     assert np.abs(z).max() < two_sided(len(z))
     # The test has power: with one step every estimator's expectation lies apart from the model's.
-    error = found.std(axis=0, ddof=1) / np.sqrt(replicas)
-    assert k > 1 or (np.abs(found.mean(axis=0) - table.expectation) / error).max() > two_sided(len(z))
+    error = estimates.std(axis=0, ddof=1) / np.sqrt(replicas)
+    assert k > 1 or (np.abs(estimates.mean(axis=0) - table.expectation) / error).max() > two_sided(len(z))
 
 
 @pytest.mark.parametrize(("m", "n", "k"), TINY)
@@ -163,9 +163,9 @@ def test_cd_samples_follow_the_chain_s_law(k):
     rbm, rows = two_mode_rbm(M, N, coupling=9.0), binary_data(4, M, seed=1)
     table = Enumerated.of(rbm)
     batch = np.repeat(rows, ROWS // 4, axis=0)[None].astype(float)
-    found = estimators.create("cd", k=k).estimate(rbm.replicas, batch, {}, training_stream(1)).negative.visible[0]
+    states = estimators.create("cd", k=k).estimate(rbm.replicas, batch, {}, training_stream(1)).negative.visible[0]
     power = np.linalg.matrix_power(table.gibbs, k)
-    for numbers, row in zip(table.numbers_of(found).reshape(4, -1), rows, strict=True):
+    for numbers, row in zip(table.numbers_of(states).reshape(4, -1), rows, strict=True):
         law = power[table.numbers_of(row)]
         bound = total_variation_bound(law, numbers.size, ERROR_RATE / 4)
         assert total_variation(numbers, law) < bound

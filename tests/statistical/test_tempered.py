@@ -107,12 +107,12 @@ def test_differences_and_exchanges_are_those_of_the_enumerated_models(rbm):
     start = equilibrium(levels, 20_011)
     chains = TemperedSets(rbm.replicas, BASE, training_stream(1))
     chains.begin(BETAS, start)
-    found = chains.round()
+    differences = chains.round()
     log_weights = np.array([np.logaddexp.reduce(-table.energy, axis=1) for table in levels])
     numbers = levels[0].numbers_of(start)
     for low in range(len(BETAS) - 1):
         d = log_weights[low + 1] - log_weights[low]
-        np.testing.assert_allclose(found[low], d[numbers[:, low : low + 2]].T, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(differences[low], d[numbers[:, low : low + 2]].T, rtol=1e-5, atol=1e-5)
     # Even pairs come first; the Metropolis rule accepts as often as it should.
     exchanged = chains.walkers != np.arange(len(BETAS))
     for low in (0, 2):
@@ -120,7 +120,7 @@ def test_differences_and_exchanges_are_those_of_the_enumerated_models(rbm):
         chances = np.exp(np.minimum(d[:, 0] - d[:, 1], 0))
         z = (exchanged[:, low].sum() - chances.sum()) / np.sqrt((chances * (1 - chances)).sum())
         assert abs(z) < norm.isf(ERROR_RATE / 2)
-        np.testing.assert_allclose(acceptance(found[None].astype(np.float64))[low], chances.mean(), rtol=1e-5)
+        np.testing.assert_allclose(acceptance(differences[None].astype(np.float64))[low], chances.mean(), rtol=1e-5)
 
 
 @MODELS
@@ -142,9 +142,9 @@ def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(
     for repetition in range(repetitions):
         numbers = levels[0].numbers_of(equilibrium(levels, chains, seed=(2, repetition)))
         pairs = [d[low][numbers[:, low : low + 2]].T for low in range(len(BETAS) - 1)]
-        found = bennett_log_partition(0.0, np.array(pairs)[None])
-        values.append(found.log_partition[-1] - truth)
-        errors.append(found.standard_error[-1])
+        estimate = bennett_log_partition(0.0, np.array(pairs)[None])
+        values.append(estimate.log_partition[-1] - truth)
+        errors.append(estimate.standard_error[-1])
     scaled = (np.array(values) ** 2).sum() / variance
     assert chi2.ppf(ERROR_RATE / 2, repetitions) < scaled < chi2.isf(ERROR_RATE / 2, repetitions)
     # 401 chains know a standard deviation to 4 %, their mean over the repetitions to 0.3 %; 3 % are for the kurtosis.
@@ -154,8 +154,8 @@ def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(
 def test_temperatures_are_spaced_by_rejections():
     grid = np.array([0, 0.1, 0.5, 1.0])
     # Rejections of 0.2, 1.6 and 0.2 add up to 2: five levels at 0, 0.5, 1, 1.5 and 2 of the way.
-    found = spaced(grid, np.array([0.2, 1.6, 0.2]) - 1e-3)
-    np.testing.assert_allclose(found, [0, 0.1 + 0.4 * 0.3 / 1.6, 0.3, 0.1 + 0.4 * 1.3 / 1.6, 1])
+    temperatures = spaced(grid, np.array([0.2, 1.6, 0.2]) - 1e-3)
+    np.testing.assert_allclose(temperatures, [0, 0.1 + 0.4 * 0.3 / 1.6, 0.3, 0.1 + 0.4 * 1.3 / 1.6, 1])
     assert spaced(grid, np.zeros(3)).tolist() == [0, pytest.approx(0.3), 1]
 
 
@@ -169,19 +169,19 @@ def estimates():
 
 
 def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
-    rbm, found = estimates
-    assert found.log_partition.shape == (4, 5)
-    z = (found.log_partition - exact_log_partition(rbm)) / found.standard_error
+    rbm, estimate = estimates
+    assert estimate.log_partition.shape == (4, 5)
+    z = (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error
     # The error is that of 14 degrees of freedom, and enlarged: no smaller than a normal one but in 1 of 100 000 tests.
     assert np.abs(z).max() < 5
     assert (z**2).sum() < chi2.isf(ERROR_RATE, 20)
-    assert found.converged.all()
-    assert (found.standard_error <= 0.1).all()
-    assert (found.round_trips >= 16).all()
-    for part in (found.gap, found.drift):
-        assert (found.standard_error >= np.abs(part) / 2).all()
+    assert estimate.converged.all()
+    assert (estimate.standard_error <= 0.1).all()
+    assert (estimate.round_trips >= 16).all()
+    for part in (estimate.gap, estimate.drift):
+        assert (estimate.standard_error >= np.abs(part) / 2).all()
     # Rejections of 0.5 were aimed at, and measured with few rounds.
-    assert ((found.acceptance > 0.3) & (found.acceptance < 0.9)).all()
+    assert ((estimate.acceptance > 0.3) & (estimate.acceptance < 0.9)).all()
 
 
 @pytest.mark.slow
@@ -191,8 +191,11 @@ def test_intervals_of_trained_models_that_report_convergence_hold_log_z():
     trained = train(rows, hidden=7, batch=32, estimator="pcd", rate=0.3, iterations=2000, trials=60).rbm
     scales = np.linspace(1, 3, 60, dtype=np.float32)
     rbm = RBM(trained.W * scales[:, None, None], trained.b * scales[:, None], trained.c * scales[:, None])
-    found = tempered_log_partition(rbm, rows, target_error=0.2, seed=3)
-    z = np.abs(found.log_partition - exact_log_partition(rbm))[found.converged] / found.standard_error[found.converged]
+    estimate = tempered_log_partition(rbm, rows, target_error=0.2, seed=3)
+    z = (
+        np.abs(estimate.log_partition - exact_log_partition(rbm))[estimate.converged]
+        / estimate.standard_error[estimate.converged]
+    )
     assert len(z) >= 54
 
     def are_as_reported(z):
@@ -205,12 +208,12 @@ def test_intervals_of_trained_models_that_report_convergence_hold_log_z():
 
 
 def test_harder_models_and_smaller_errors_take_more_products(estimates):
-    rbm, found = estimates
-    assert found.products[:, 4].mean() > 1.5 * found.products[:, 0].mean()
+    rbm, estimate = estimates
+    assert estimate.products[:, 4].mean() > 1.5 * estimate.products[:, 0].mean()
     closer = tempered_log_partition(rbm[0, 2], binary_data(97, 23), target_error=0.02, seed=3)
     assert closer.converged
     assert closer.standard_error <= 0.02
-    assert closer.products > 3 * found.products[0, 2]
+    assert closer.products > 3 * estimate.products[0, 2]
 
 
 def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_threads():
@@ -226,10 +229,10 @@ def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_t
 
 def test_chains_that_do_not_reach_the_error_say_so():
     rbm, data = two_mode_rbm(31, 17, coupling=90.0), np.ones((7, 31))
-    found = tempered_log_partition(rbm, data, target_error=0.001, budget=1)
-    assert not found.converged
-    assert found.standard_error > 0.001
-    assert found.products >= 1
+    estimate = tempered_log_partition(rbm, data, target_error=0.001, budget=1)
+    assert not estimate.converged
+    assert estimate.standard_error > 0.001
+    assert estimate.products >= 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -244,11 +247,11 @@ def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
         report = {"progress": lambda done, total: calls.append((done, total)), "pause": pause}
         return tempered_log_partition(rbm, data, **arguments, begun=begun, threads=threads, **report)
 
-    found, stops = stopped_and_resumed(tempered)
+    estimate, stops = stopped_and_resumed(tempered)
     assert stops >= 3
     assert {total for _, total in calls} == {3 * 5_000_000}
     assert calls[-1][0] == 3 * 5_000_000
-    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -259,8 +262,8 @@ def test_device_arrays_give_the_same_estimate(monkeypatch):
     host, data = random_rbm(7, 5, (2,)), binary_data(31, 7)
     with runs_on_cpu():
         device = host.like(DeviceArray(np.empty(0)))
-        found, expected = (tempered_log_partition(rbm, data, budget=1, seed=3) for rbm in (device, host))
-    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+        estimate, expected = (tempered_log_partition(rbm, data, budget=1, seed=3) for rbm in (device, host))
+    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 

@@ -156,14 +156,14 @@ def test_the_first_level_is_redrawn_and_its_states_climb():
 
 def test_levels_take_their_own_numbers_and_pieces_do_not_matter():
     models = scaled(random_rbm(7, 5, scale=1.0, seed=3, dtype=np.float32), [0, 0.3, 0.6, 1])
-    sampler, found = TrajectoryTempering(models, k=2), []
+    sampler, runs = TrajectoryTempering(models, k=2), []
     for pieces in ([5], [2, 3]):
         stream = training_stream(4)
         visible = sampler.start(11, stream)
-        found.append((visible, np.concatenate([sampler.advance(visible, count, stream) for count in pieces])))
+        runs.append((visible, np.concatenate([sampler.advance(visible, count, stream) for count in pieces])))
         assert stream.number == 1 + 5 * 6
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    np.testing.assert_array_equal(found[0][1], found[1][1])
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    np.testing.assert_array_equal(runs[0][1], runs[1][1])
 
 
 # Acceptance, and the choice of levels.
@@ -184,7 +184,7 @@ def test_acceptances_are_those_of_the_tables():
     # A mean of numbers from 0 to 1 over the chains: Hoeffding. Weights make the second estimate four times as wide.
     bound = np.sqrt(np.log(2 / ERROR_RATE) / (2 * chains))
     np.testing.assert_allclose(acceptance(differences), expected, rtol=0, atol=bound)
-    from_below = [expected_acceptance(found[0]) for found in differences[0]]
+    from_below = [expected_acceptance(difference[0]) for difference in differences[0]]
     np.testing.assert_allclose(from_below, expected, rtol=0, atol=4 * bound)
 
 
@@ -248,10 +248,10 @@ def test_bennett_ratios_lie_within_their_error(path, dtype):
     visible = exact_samples(models, chains, Stream(2, range(levels), Purpose.SAMPLES)).astype(dtype)
     sampler = TrajectoryTempering(models.astype(dtype))
     differences = sampler.advance(visible, 30, Stream(3, range(levels), Purpose.SAMPLES))
-    found = bennett_log_partition(truth[0], differences)
-    assert (found.log_partition[0], found.standard_error[0]) == (truth[0], 0)
-    assert (found.standard_error[1:] < 0.1).all()
-    z = (found.log_partition - truth)[1:] / found.standard_error[1:]
+    estimate = bennett_log_partition(truth[0], differences)
+    assert (estimate.log_partition[0], estimate.standard_error[0]) == (truth[0], 0)
+    assert (estimate.standard_error[1:] < 0.1).all()
+    z = (estimate.log_partition - truth)[1:] / estimate.standard_error[1:]
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 2 / levels)
 
 
@@ -262,9 +262,9 @@ def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
     visible = exact_samples(models, repetitions * chains, Stream(5, range(4), Purpose.SAMPLES))
     differences = TrajectoryTempering(models).advance(visible, 40, Stream(6, range(4), Purpose.SAMPLES))
     parts = np.split(differences, repetitions, axis=-1)
-    found = [bennett_log_partition(0.0, part) for part in parts]
-    last = np.array([each.log_partition[-1] for each in found])
-    errors = np.array([each.standard_error[-1] for each in found])
+    estimates = [bennett_log_partition(0.0, part) for part in parts]
+    last = np.array([each.log_partition[-1] for each in estimates])
+    errors = np.array([each.standard_error[-1] for each in estimates])
     ratio = last.var(ddof=1) / (errors**2).mean() * (repetitions - 1)
     # The mean of 61 variances with 22 degrees of freedom each is off by about 4 %: limits at a tenth of the rate.
     assert chi2.ppf(ERROR_RATE / 10, repetitions - 1) < ratio < chi2.isf(ERROR_RATE / 10, repetitions - 1)
@@ -297,11 +297,11 @@ def test_a_bennett_ratio_leaves_its_arrays_to_nobody():
 def test_annealing_along_the_trajectory_lies_within_its_error(path, dtype, steps):
     models, truth = path
     repeated = RBM(*(np.repeat(p[:, None], 20, axis=1) for p in models.astype(dtype).parameters))
-    found = trajectory_ais_log_partition(repeated, particles=701, steps=steps, seed=4)
-    assert found.log_partition.shape == (len(models.W), 20)
-    np.testing.assert_allclose(found.log_partition[0], truth[0], rtol=1e-6)
-    assert (found.effective_sample_size > 70).all()
-    z = (found.log_partition[-1] - truth[-1]) / found.standard_error[-1]
+    estimate = trajectory_ais_log_partition(repeated, particles=701, steps=steps, seed=4)
+    assert estimate.log_partition.shape == (len(models.W), 20)
+    np.testing.assert_allclose(estimate.log_partition[0], truth[0], rtol=1e-6)
+    assert (estimate.effective_sample_size > 70).all()
+    z = (estimate.log_partition[-1] - truth[-1]) / estimate.standard_error[-1]
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 4 / 20)
     assert chi2.ppf(ERROR_RATE / 4, 20) < (z**2).sum() < chi2.isf(ERROR_RATE / 4, 20)
 
@@ -316,7 +316,7 @@ def test_a_trajectory_is_annealed_the_same_alone_and_among_others():
 def test_weights_are_unbiased_however_few_the_models():
     # A transition that did not keep its model's law would show, as particles are far from equilibrium.
     models = scaled(random_rbm(7, 3, scale=1.2, seed=3), [0, 0.6, 1])
-    found = trajectory_ais_log_partition(models, particles=200_003, seed=5)
-    z = (found.log_partition - exact_log_partition(models))[1:] / found.standard_error[1:]
-    assert (found.standard_error < 0.05).all()
+    estimate = trajectory_ais_log_partition(models, particles=200_003, seed=5)
+    z = (estimate.log_partition - exact_log_partition(models))[1:] / estimate.standard_error[1:]
+    assert (estimate.standard_error < 0.05).all()
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 2)

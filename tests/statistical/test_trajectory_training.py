@@ -84,8 +84,8 @@ def test_reservoirs_have_the_law_of_their_checkpoints_and_log_z_its_error(rbm):
     data = two_modes(table, 6, 5)
     many = repeated(rbm, replicas)
     state = estimator.start(many, data, chains, stream)
-    found = estimator.estimate(many, np.zeros((replicas, chains, M)), state, stream)
-    assert (found.diagnostics["checkpoints"] >= 1).all()
+    estimate = estimator.estimate(many, np.zeros((replicas, chains, M)), state, stream)
+    assert (estimate.diagnostics["checkpoints"] >= 1).all()
     means = table.f[table.numbers_of(state["reservoir"])].mean(axis=1)
     z = (means.mean(axis=0) - table.expectation) / (means.std(axis=0, ddof=1) / np.sqrt(replicas))
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 2 / len(z))
@@ -104,8 +104,8 @@ def test_chains_leave_the_modes_that_those_of_pcd_stay_in():
         estimator, stream = estimators.create(name, chains=chains), training_stream(1)
         state = estimator.start(rbm.replicas, data, chains, stream)
         for _ in range(40):
-            found = estimator.estimate(rbm.replicas, np.ones((1, 1, M)), state, stream)
-        shares[name] = (found.negative.visible[0].mean(axis=-1) > 0.5).mean()
+            estimate = estimator.estimate(rbm.replicas, np.ones((1, 1, M)), state, stream)
+        shares[name] = (estimate.negative.visible[0].mean(axis=-1) > 0.5).mean()
     assert weight < 0.6
     assert shares["pcd"] > 0.65
     # Of correlated chains: as if a tenth of them were independent.

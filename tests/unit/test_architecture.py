@@ -23,8 +23,8 @@ def test_imports_point_down(repository, monkeypatch):
         pytest.skip("import-linter is not installed")
     from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-    found = lint_imports(config_filename=str(repository / "pyproject.toml"), no_cache=True, is_debug_mode=False)
-    assert found == EXIT_STATUS_SUCCESS
+    status = lint_imports(config_filename=str(repository / "pyproject.toml"), no_cache=True, is_debug_mode=False)
+    assert status == EXIT_STATUS_SUCCESS
 
 
 def test_the_tree_in_the_documentation_is_the_tree(package, repository):
@@ -60,5 +60,5 @@ def test_files_are_one_subject_and_packages_are_small(package, repository):
 def test_buffers_are_in_c_order(package):
     """`np.empty_like(array, shape=...)` keeps the order of the array, which compiled kernels read as C order."""
     kept = re.compile(r"\b(?:empty|zeros|ones|full)_like\([^)]*\bshape=")
-    found = [path.relative_to(package) for path in package.rglob("*.py") if kept.search(path.read_text())]
-    assert found == []
+    paths = [path.relative_to(package) for path in package.rglob("*.py") if kept.search(path.read_text())]
+    assert paths == []

@@ -349,10 +349,10 @@ def arrays_of(result):
     return [array for value in values for array in arrays_of(value)]
 
 
-def assert_same(name, found, expected, dtype):
-    found, expected = arrays_of(found), arrays_of(expected)
-    assert len(found) == len(expected) > 0
-    for ours, theirs in zip(found, expected, strict=True):
+def assert_same(name, arrays, expected, dtype):
+    arrays, expected = arrays_of(arrays), arrays_of(expected)
+    assert len(arrays) == len(expected) > 0
+    for ours, theirs in zip(arrays, expected, strict=True):
         # Rounding of sums of 400 terms in another order, in the largest of them.
         atol = 100 * np.finfo(dtype).eps * max(1, np.abs(theirs[np.isfinite(theirs)]).max(initial=0))
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol, err_msg=name)
@@ -366,11 +366,11 @@ def expected(case, size, values, dtype):
 def check(case, size, layouts=tuple(LAYOUTS), types=tuple(TYPES)):
     function = (CASES | ENUMERATED)[case]
     for name in layouts:
-        found = function(Inputs(size, LAYOUTS[name]))
-        assert_same(name, found, expected(case, size, "real", np.float64), np.float64)
+        output = function(Inputs(size, LAYOUTS[name]))
+        assert_same(name, output, expected(case, size, "real", np.float64), np.float64)
     for dtype, values, reference in (TYPES[name] for name in types):
-        found = function(Inputs(size, methodcaller("astype", dtype), values, reference))
-        assert_same(name, found, expected(case, size, values, reference), reference)
+        output = function(Inputs(size, methodcaller("astype", dtype), values, reference))
+        assert_same(name, output, expected(case, size, values, reference), reference)
 
 
 def test_every_public_function_has_a_case():
@@ -399,5 +399,5 @@ def on_device(array):
 @pytest.mark.parametrize("case", [case for case in CASES if case not in HOST_ONLY])
 def test_arrays_of_a_device_may_be_in_fortran_order(case):
     with cuda_on_cpu():
-        found = CASES[case](Inputs(SMALL, on_device))
-    assert_same("device", found, expected(case, SMALL, "real", np.float64), np.float64)
+        output = CASES[case](Inputs(SMALL, on_device))
+    assert_same("device", output, expected(case, SMALL, "real", np.float64), np.float64)

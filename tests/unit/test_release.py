@@ -26,8 +26,8 @@ def project(repository) -> dict:
 def jobs(repository) -> dict[str, dict]:
     """The jobs of all workflows of the repository's host, by name."""
     files = sorted((repository / ".github/workflows").glob("*.yml"))
-    found = {file.stem: yaml.safe_load(file.read_text("utf-8"))["jobs"] for file in files}
-    return {f"{file}: {name}": job for file, jobs in found.items() for name, job in jobs.items()}
+    workflows = {file.stem: yaml.safe_load(file.read_text("utf-8"))["jobs"] for file in files}
+    return {f"{file}: {name}": job for file, jobs in workflows.items() for name, job in jobs.items()}
 
 
 def commands(jobs) -> list[str]:
@@ -58,10 +58,10 @@ def test_links_of_the_description_hold_on_a_package_page(repository, project):
     assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", readme)) > 20
     assert [link for link in links if not link.startswith("https://")] == []
     own = re.compile(re.escape(project["urls"]["Repository"]) + rf"/(raw|blob)/v{VERSION}/([^#]+)")
-    found = [match.groups() for link in links if (match := own.match(link))]
-    assert {view for view, path in found if path.endswith(".png")} == {"raw"}
-    assert {view for view, path in found if path.endswith(".md")} == {"blob"}
-    assert [path for _, path in found if not (repository / path).exists()] == []
+    targets = [match.groups() for link in links if (match := own.match(link))]
+    assert {view for view, path in targets if path.endswith(".png")} == {"raw"}
+    assert {view for view, path in targets if path.endswith(".md")} == {"blob"}
+    assert [path for _, path in targets if not (repository / path).exists()] == []
 
 
 def test_supported_pythons_are_tested(project, jobs):
@@ -106,7 +106,7 @@ def test_sources_name_their_licence(repository, project):
     sources = [path for path in sources if path.name not in others and path.parent not in copied]
     assert len(sources) > 400
     line = f"SPDX-License-Identifier: {project['license']}"
-    heads = {path: [one.strip("#/* ") for one in path.read_text("utf-8").splitlines()[:2]] for path in sources}
+    heads = {path: [row.strip("#/* ") for row in path.read_text("utf-8").splitlines()[:2]] for path in sources}
     without = [str(path) for path, head in heads.items() if line not in head[: 1 + head[0].startswith("!")]]
     assert without == []
 

@@ -50,9 +50,9 @@ def small_disk(place: Path, size: str) -> Iterator[Disk]:
     try:
         disk = Disk(shell, place)
         place.mkdir(parents=True, exist_ok=True)
-        found = disk.tell(f"mount -t tmpfs -o size={size} tmpfs '{place}'") if shell.poll() is None else "no shell"
-        if found != "done" or not os.access(disk.folder, os.W_OK):
-            pytest.skip(f"needs a disk of its own, which may not be mounted here: {found}")
+        answer = disk.tell(f"mount -t tmpfs -o size={size} tmpfs '{place}'") if shell.poll() is None else "no shell"
+        if answer != "done" or not os.access(disk.folder, os.W_OK):
+            pytest.skip(f"needs a disk of its own, which may not be mounted here: {answer}")
         yield disk
     except BrokenPipeError:
         pytest.skip("needs a disk of its own: this system allows no mount namespaces")

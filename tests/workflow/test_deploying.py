@@ -70,11 +70,11 @@ def test_the_users_configuration_and_notebooks_come_first(repository, empty):
     add_tiny_paper(empty)
     (empty.folder / "config/tiny.yaml").rename(empty.folder / "config/config.yaml")
     (empty.folder / "notebooks/learning_curves.ipynb").write_bytes((repository / "notebooks/figure.ipynb").read_bytes())
-    found = empty.plan("-s", str(repository / "Snakefile"), "-np", "--", "tiny_fig1", "claims")
-    assert "results/tiny/figures/tiny_fig1.png" in found
-    assert "--template notebooks/learning_curves.ipynb" in found
-    assert f"--template {repository}/notebooks/claims.ipynb" in found
-    assert "--claims config/claims/tiny.yaml" in found
+    output = empty.plan("-s", str(repository / "Snakefile"), "-np", "--", "tiny_fig1", "claims")
+    assert "results/tiny/figures/tiny_fig1.png" in output
+    assert "--template notebooks/learning_curves.ipynb" in output
+    assert f"--template {repository}/notebooks/claims.ipynb" in output
+    assert "--claims config/claims/tiny.yaml" in output
 
 
 def test_as_a_module_with_values_of_another_workflow(repository, empty):
@@ -99,9 +99,9 @@ def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
 def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
     source = 'github("nobody/workflow", path="workflow/Snakefile", tag="v7")'
     as_module(empty, source, "    config: {'scale': 'mine', 'papers': ['cd_bias_bound', 'arena']}\n")
-    found = empty.plan("-np", "--", f"rbm_{FIGURE}")
-    assert f"results/mine/figures/{FIGURE}.png" in found
-    assert "github.com/nobody/workflow/v7/notebooks/learning_curves.ipynb" in found
+    output = empty.plan("-np", "--", f"rbm_{FIGURE}")
+    assert f"results/mine/figures/{FIGURE}.png" in output
+    assert "github.com/nobody/workflow/v7/notebooks/learning_curves.ipynb" in output
     fetched = {path.name for path in tmp_path.rglob("cache/**/v7/config/**/*.yaml")}
     assert fetched == {"config.yaml", "cd_bias_bound.yaml", "arena.yaml"}
 

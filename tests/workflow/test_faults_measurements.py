@@ -55,13 +55,13 @@ class Job:
         """Return what is the same whenever it is computed: all but times."""
         out = self.folder / "out"
         if self.kind == "estimate":
-            found = results.read_table(out, "bias.parquet")
-            return found[found["quantity"] != "seconds_per_estimate"].to_numpy().tolist()
+            table = results.read_table(out, "bias.parquet")
+            return table[table["quantity"] != "seconds_per_estimate"].to_numpy().tolist()
         return [(out / name).read_bytes() for name in jobs.of_name(self.kind).files]
 
     def files(self) -> list[str]:
-        found = (path for path in self.folder.rglob("*") if path.is_file())
-        return sorted(str(path.relative_to(self.folder)) for path in found)
+        paths = (path for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.folder)) for path in paths)
 
     def finished(self) -> list[str]:
         return sorted(f"out/{name}" for name in (*jobs.of_name(self.kind).files, META))

@@ -42,8 +42,8 @@ class Training:
 
     def files(self) -> list[str]:
         """Return the names of all files below the folder."""
-        found = (path for path in self.folder.rglob("*") if path.is_file())
-        return sorted(str(path.relative_to(self.folder)) for path in found)
+        paths = (path for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.folder)) for path in paths)
 
 
 FINISHED = sorted(f"run/{name}" for name in OUTPUTS)

@@ -73,7 +73,7 @@ def test_from_an_empty_folder_to_a_page(repository, installed, tmp_path):
     stranger.types(run)
     results = tmp_path / "results" / "fading_cd"
     metas = [json.loads(file.read_text()) for file in sorted(results.glob("runs/*/meta.json"))]
-    assert [[one["name"] for one in meta["plugins"]] for meta in metas].count(["fading_cd"]) == 1
+    assert [[plugin["name"] for plugin in meta["plugins"]] for meta in metas].count(["fading_cd"]) == 1
     assert len(metas) == 3
     page = (results / "report" / "index.html").read_text("utf-8")
     assert "plug-in fading_cd (fading_cd.py, sha256 " in page

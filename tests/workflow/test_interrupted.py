@@ -72,7 +72,7 @@ def test_an_interrupted_workflow_ends_soon_and_goes_on_later(long, program, numb
         times.append(seconds_to_end(process, number))
         assert locks_of(long) == []
     record_property("seconds", times)
-    print(f"{program} {number.name}: {[round(one, 1) for one in times]}")
+    print(f"{program} {number.name}: {[round(duration, 1) for duration in times]}")
     assert max(times) < LONGEST
     # The next call makes what is missing, without --unlock.
     jobs = long.jobs(*FILES, "--", TARGET)
@@ -160,7 +160,7 @@ def test_jobs_that_were_about_to_start_are_stopped(jobs, number):
 
 @pytest.mark.parametrize(
     "number",
-    [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGHUP))],
+    [signal.SIGTERM, *(pytest.param(signum, marks=pytest.mark.slow) for signum in (signal.SIGINT, signal.SIGHUP))],
     ids=lambda number: number.name,
 )
 def test_a_signal_to_snakemake_alone_stops_its_jobs(jobs, number):

@@ -71,9 +71,9 @@ def edit(folder: Path, module: str, old: str, new: str) -> None:
 
 
 def jobs(folder: Path, *arguments: str) -> dict[str, int]:
-    found = Workspace(folder / "work").jobs(*FILES, *arguments)
+    counts = Workspace(folder / "work").jobs(*FILES, *arguments)
     after = ("render_figure", "render_table", "check_claims", "write_report", "tabulate_run_times")
-    return {name: number for name, number in found.items() if name not in after}
+    return {name: number for name, number in counts.items() if name not in after}
 
 
 def test_another_formula_of_an_estimator_trains_the_bundles_of_its_runs_only(copied):
@@ -119,6 +119,6 @@ def test_own_data_that_change_are_read_again(copied):
 def test_own_data_that_are_missing_are_named_in_one_line(workspace):
     add_tiny_paper(workspace, with_own_data(workspace))
     (workspace.folder / "own.npy").unlink()
-    found = workspace.plan("--dry-run", *FILES, code=2)
-    (line,) = [line for line in found.splitlines() if "error" in line]
+    output = workspace.plan("--dry-run", *FILES, code=2)
+    (line,) = [line for line in output.splitlines() if "error" in line]
     assert line.startswith("rbmbench: error: config/papers/tiny.yaml: data.own.options.path: must ")

@@ -138,8 +138,8 @@ def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypa
 
 def test_a_plugin_that_cannot_be_used_is_named_with_the_file_that_names_it(extended):
     (extended.folder / "plugins" / "longer.py").write_text("import not_there\n")
-    found = extended.plan("--dry-run", *FILES, code=2)
-    (line,) = [line for line in found.splitlines() if "error" in line]
+    output = extended.plan("--dry-run", *FILES, code=2)
+    (line,) = [line for line in output.splitlines() if "error" in line]
     place = "rbmbench: error: config/tiny.yaml: plugins: plug-in plugins/longer.py: cannot be imported"
     assert line.startswith(f"{place} (ModuleNotFoundError: No module named 'not_there', in line 1 of longer.py)")
 
@@ -149,9 +149,9 @@ def test_jobs_notebooks_and_the_page_find_plugins(extended):
     extended.snakemake(*FILES)
     results = extended.folder / "results" / "tiny"
     metas = {file.parent.name: json.loads(file.read_text()) for file in results.glob("runs/*/meta.json")}
-    named = {name.split("-")[2]: [one["name"] for one in meta["plugins"]] for name, meta in metas.items()}
+    named = {name.split("-")[2]: [plugin["name"] for plugin in meta["plugins"]] for name, meta in metas.items()}
     of_data = {name.split("-")[2] for name, meta in metas.items() if meta["data"].get("plugins")}
-    assert {name: found for name, found in named.items() if found} == {"longer": ["longer"], "slower": ["slower"]}
+    assert {name: names for name, names in named.items() if names} == {"longer": ["longer"], "slower": ["slower"]}
     assert of_data == {"cd_1", "longer", "slower"}
     curves = pd.read_csv(results / "data" / "tiny_fig2.csv")
     assert set(curves["label"]) == {"CD-1", "longer", "slower"}

@@ -77,9 +77,9 @@ def test_a_changed_notebook_renders_again(made):
 
 def test_changed_data_options_prepare_and_train_again(made):
     made.edit(*POPCD, "data", "mnist", "options", "threshold", 5)
-    found = made.jobs(*SMOKE, "--", "all_figures")
+    counts = made.jobs(*SMOKE, "--", "all_figures")
     # All bundles with a run on these data, or with an annealing of one.
-    assert found == {"prepare_data": 1, "bundle": 6, "render_figure": 3}
+    assert counts == {"prepare_data": 1, "bundle": 6, "render_figure": 3}
 
 
 def test_another_annealing_trains_nothing(made):

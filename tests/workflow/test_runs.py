@@ -73,7 +73,7 @@ def test_a_run_tells_one_line_per_job(tiny):
     assert lines[start].startswith(f"{count} jobs to run, about ")
     assert [line.partition("/")[0].strip() for line in of_jobs] == [str(number + 1) for number in range(count)]
     assert (
-        sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in one for one in of_jobs) == 1
+        sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in job for job in of_jobs) == 1
     )
     assert all(", about " in line for line in of_jobs[:-1])
     assert last.startswith("Done: open results/tiny/report/index.html; verdicts: 1 ")

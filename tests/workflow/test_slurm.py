@@ -88,20 +88,20 @@ def is_run_times(spec) -> bool:
 
 def trainings() -> list[psutil.Process]:
     """Return the processes that train on the node, by the arguments that only they have."""
-    found = []
+    processes = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
         if "eager.py" in words and "--run-id" in words:
-            found.append(process)
-    return found
+            processes.append(process)
+    return processes
 
 
 def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> None:
     """Fail unless two workspaces hold the same results."""
-    expected, found = (contents(each.folder / "results" / scale) for each in (local, remote))
+    expected, files = (contents(each.folder / "results" / scale) for each in (local, remote))
     assert expected
-    assert set(found) == set(expected)
-    assert [name for name in expected if found[name] != expected[name]] == []
+    assert set(files) == set(expected)
+    assert [name for name in expected if files[name] != expected[name]] == []
 
 
 @pytest.mark.parametrize(

@@ -44,28 +44,28 @@ pytestmark = pytest.mark.slow
 
 def contents(results: Path) -> dict[str, object]:
     """Return what all jobs have computed, by file; times are left out."""
-    found: dict[str, object] = {}
+    files: dict[str, object] = {}
     for kind in jobs.kinds():
         for path in (path for name in kind.files for path in results.glob(f"**/{kind.folder}/**/{name}")):
             name = str(path.relative_to(results))
             if path.name == BIAS:
                 table = pd.read_parquet(path)
-                found[name] = table[table["quantity"] != "seconds_per_estimate"].to_csv()
+                files[name] = table[table["quantity"] != "seconds_per_estimate"].to_csv()
             elif path.name == TIMES:
-                found[name] = pd.read_parquet(path)[["algorithm", "round"]].to_csv()
+                files[name] = pd.read_parquet(path)[["algorithm", "round"]].to_csv()
             else:
-                found[name] = path.read_bytes()
-    return found
+                files[name] = path.read_bytes()
+    return files
 
 
 @pytest.fixture(params=[SMOKE, BLOCKS], ids=["smoke", "blocks"])
 def scale(request, repository, tmp_path_factory, workspace):
     """A workspace, arguments of make, and what an undisturbed run computes."""
     undisturbed = new_workspace(repository, tmp_path_factory.mktemp("undisturbed"))
-    for one in (workspace, undisturbed):
+    for working_copy in (workspace, undisturbed):
         if request.param == BLOCKS:
-            add_annealed_paper(one, 2, ["cd_1"], iterations=400)
-            cut_into_blocks(one)
+            add_annealed_paper(working_copy, 2, ["cd_1"], iterations=400)
+            cut_into_blocks(working_copy)
     folder = os.environ.get("RBMBENCH_UNDISTURBED")
     if folder and request.param == SMOKE:
         return workspace, SMOKE, contents(Path(folder))
@@ -87,22 +87,22 @@ def make(workspace, *arguments: str) -> None:
 
 def group_of(process) -> list[psutil.Process]:
     """Return the processes of a session."""
-    found = []
-    for one in psutil.process_iter():
+    members = []
+    for candidate in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
-            if os.getsid(one.pid) == process.pid and one.status() != psutil.STATUS_ZOMBIE:
-                found.append(one)
-    return found
+            if os.getsid(candidate.pid) == process.pid and candidate.status() != psutil.STATUS_ZOMBIE:
+                members.append(candidate)
+    return members
 
 
 def named(process, word: str) -> list[psutil.Process]:
     """Return the processes of a session with a word in their program's name."""
-    found = []
-    for one in group_of(process):
+    matches = []
+    for member in group_of(process):
         with suppress(psutil.Error):
-            if any(word in part for part in one.cmdline()[:3]):
-                found.append(one)
-    return found
+            if any(word in part for part in member.cmdline()[:3]):
+                matches.append(member)
+    return matches
 
 
 def kill(process, target: str, number: int, choose: random.Random) -> bool:
@@ -127,9 +127,9 @@ def seconds_to_end(process, longest: float) -> float:
         if not group_of(process):
             return time.monotonic() - start
         time.sleep(0.05)
-    for one in group_of(process):
+    for member in group_of(process):
         with suppress(psutil.Error):
-            one.kill()
+            member.kill()
     return longest
 
 

@@ -45,8 +45,8 @@ class Workspace:
         """Do the same for a call that computes nothing, without the two seconds that Snakemake takes to be loaded."""
         if os.environ.get("PYTHONPATH") != PYTHONPATH:  # of another package than the one that is loaded
             return self.snakemake(*arguments, code=code)
-        found, text = self.run_loaded(*arguments)
-        assert found == code, text
+        exit_code, text = self.run_loaded(*arguments)
+        assert exit_code == code, text
         return text
 
     def run_loaded(self, *arguments: str, seconds: float = 600) -> tuple[int | None, str]:
@@ -135,8 +135,8 @@ def wait_for(condition, process, seconds: float = 120.0, pause: float = 0.01):
     """Return what a condition gives once it is true; fail if the process ends first."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := condition():
-            return found
+        if outcome := condition():
+            return outcome
         assert process.poll() is None, process.communicate()[0]
         time.sleep(pause)
     raise AssertionError("waited in vain")

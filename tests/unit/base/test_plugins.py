@@ -117,7 +117,7 @@ def test_what_is_loaded_is_not_loaded_again(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "reason"),
     [
         ("\nimport not_there\n", "cannot be imported (ModuleNotFoundError: No module named 'not_there', in line 2 of "),
         ("x = (\n", "cannot be imported (SyntaxError: '(' was never closed"),
@@ -135,9 +135,9 @@ def test_what_is_loaded_is_not_loaded_again(folder):
         (KIND, "(TypeError: Own must define SPEC.caption, SPEC.chart, SPEC.numbers, SPEC.read, SPEC.sources, in line "),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, found):
+def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, reason):
     message = refused(text, tmp_path / "own.py")
-    assert found in message
+    assert reason in message
     assert "allowed: " in message
     assert "own" not in estimators.REGISTRY.names()
     assert not plugins.used()
@@ -172,8 +172,8 @@ def test_files_whose_names_cannot_be_those_of_parts_are_refused(tmp_path, name):
 def test_paths_without_plugins_are_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.txt").write_text("text")
-    for path, found in {"none": "nothing", "empty": "a folder without Python files", "text.txt": "something"}.items():
-        with pytest.raises(SettingsError, match=f"^plug-in .*{path}: must be a Python file .*, got {found}"):
+    for path, kind in {"none": "nothing", "empty": "a folder without Python files", "text.txt": "something"}.items():
+        with pytest.raises(SettingsError, match=f"^plug-in .*{path}: must be a Python file .*, got {kind}"):
             plugins.load_plugins(tmp_path / path)
 
 
@@ -198,7 +198,7 @@ def test_fingerprints_follow_the_code_of_a_plugin_wherever_it_is(folder, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     # Python takes compiled code for that of a file of the same size that was written in the same second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    found = {}
+    fingerprints = {}
     for what in ("as it is", "elsewhere", "a remark", "another formula"):
         place = folder if what == "as it is" else folder.rename(tmp_path / what.replace(" ", "_"))
         folder = place
@@ -211,10 +211,10 @@ def test_fingerprints_follow_the_code_of_a_plugin_wherever_it_is(folder, tmp_pat
         forget = request.getfixturevalue("forget_plugins")
         forget()
         plugins.load_plugins(place)
-        found[what] = fingerprint(run("mine"), 83), recipe_fingerprint("checks")
-    assert UNKNOWN not in found["as it is"]
-    assert found["as it is"] == found["elsewhere"] == found["a remark"]
-    assert all(old != new for old, new in zip(found["as it is"], found["another formula"], strict=True))
+        fingerprints[what] = fingerprint(run("mine"), 83), recipe_fingerprint("checks")
+    assert UNKNOWN not in fingerprints["as it is"]
+    assert fingerprints["as it is"] == fingerprints["elsewhere"] == fingerprints["a remark"]
+    assert all(old != new for old, new in zip(fingerprints["as it is"], fingerprints["another formula"], strict=True))
 
 
 @pytest.fixture
@@ -243,9 +243,9 @@ def test_entry_points_are_found_without_importing_them(installed):
     assert {"apple", "pear"} <= set(estimators.REGISTRY.names())
     assert estimators.REGISTRY.origin("apple") == "entry point apple of orchard_a 7.1"
     estimators.create("apple", k=2)
-    (found,) = plugins.used()
-    assert len(found.pop("sha256")) == 64
-    assert found == {"name": "apple", "package": "orchard_a", "version": "7.1"}
+    (plugin,) = plugins.used()
+    assert len(plugin.pop("sha256")) == 64
+    assert plugin == {"name": "apple", "package": "orchard_a", "version": "7.1"}
     line = r"^plug-in entry point pear of orchard_b 7.1: cannot be imported .*'not_there'.*; allowed: a module"
     with pytest.raises(SettingsError, match=line):
         estimators.create("pear")

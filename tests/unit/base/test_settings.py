@@ -54,12 +54,12 @@ def test_the_canonical_form_is_sorted_json_that_gives_the_settings_back():
 
 
 def test_the_digest_is_that_of_the_content_and_not_of_its_order():
-    one = parse(RunSettings, values(), "test")
+    settings = parse(RunSettings, values(), "test")
     other = parse(RunSettings, dict(reversed(values().items())), "test")
     spelt_out = parse(RunSettings, values(trials=1, precision="float32", initial={"width": 0.1}), "test")
-    assert one.digest() == other.digest() == spelt_out.digest()
-    assert len(one.digest()) == 10
-    assert int(one.digest(), 16) >= 0
+    assert settings.digest() == other.digest() == spelt_out.digest()
+    assert len(settings.digest()) == 10
+    assert int(settings.digest(), 16) >= 0
 
 
 CHANGES = [("hidden", 6), ("batch", 8), ("trials", 2), ("first_trial", 1), ("seed", 1), ("precision", "float64")]
@@ -121,7 +121,7 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "key", "most"),
+    ("model", "settings", "key", "most"),
     [
         (RunSettings, values(proxy={"steps": 10**30}), "proxy.steps", 10**6),
         (RunSettings, values(proxy={"chains": 10**9}), "proxy.chains", 10**6),
@@ -135,9 +135,9 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
         (SamplingSettings, SAMPLED | {"points": 10**9}, "points", 10**4),
     ],
 )
-def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, most):
+def test_counts_that_work_or_memory_grow_with_have_a_limit(model, settings, key, most):
     with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{most}, got 10*"):
-        parse(model, given, "x")
+        parse(model, settings, "x")
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def words(text):
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN_ANSWERS)
 def test_published_known_answers(counter, key, answer):
     assert philox_words(words(counter), words(key)) == words(answer)
-    found = philox([np.array([w], np.uint32) for w in words(counter)], words(key))
-    assert [int(word[0]) for word in found] == words(answer)
+    block = philox([np.array([w], np.uint32) for w in words(counter)], words(key))
+    assert [int(word[0]) for word in block] == words(answer)
 
 
 @BACKENDS
@@ -68,8 +68,8 @@ def test_a_trial_alone_has_the_numbers_it_has_among_25(kernels):
 
 
 def test_draws_are_numbered_in_succession_and_taken_in_bulk():
-    one, bulk = Stream(1, [0], number=5), Stream(1, [0], number=5)
-    assert [int(one.next().number) for _ in range(4)] == [5, 6, 7, 8]
+    stream, bulk = Stream(1, [0], number=5), Stream(1, [0], number=5)
+    assert [int(stream.next().number) for _ in range(4)] == [5, 6, 7, 8]
     assert int(bulk.take(3).number) == 5
     assert int(bulk.next().number) == 8
 

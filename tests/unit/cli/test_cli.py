@@ -66,7 +66,7 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "found"),
+    ("arguments", "message"),
     [
         (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: certify, compare, "),
         (["config", "chek"], "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config "),
@@ -75,8 +75,8 @@ def test_help_imports_nothing_heavy():
         (["train", "--evaluate-ever", "3"], "unknown argument 'evaluate-ever'; nearest: 'evaluate-every'; allowed: "),
     ],
 )
-def test_unknown_commands_and_arguments_are_answered_with_the_nearest(arguments, found, capsys):
-    assert refused(capsys, main(arguments)).startswith(found)
+def test_unknown_commands_and_arguments_are_answered_with_the_nearest(arguments, message, capsys):
+    assert refused(capsys, main(arguments)).startswith(message)
 
 
 def test_a_scale_is_named_in_one_way(repository, tmp_path, monkeypatch, capsys):
@@ -116,11 +116,11 @@ def test_a_run_has_curve_model_and_meta(trained):
 @pytest.fixture
 def head(monkeypatch):
     """The head of the checkout, as git tells it; a list of one entry."""
-    found = ["begun with"]
-    answers = {"ls-files": lambda: "__init__.py", "rev-parse": lambda: found[0], "status": lambda: ""}
+    revision = ["begun with"]
+    answers = {"ls-files": lambda: "__init__.py", "rev-parse": lambda: revision[0], "status": lambda: ""}
     monkeypatch.setattr(provenance, "_git", lambda command, *options: answers[command]())
     provenance.commit.cache_clear()
-    yield found
+    yield revision
     provenance.commit.cache_clear()
 
 
@@ -146,18 +146,18 @@ def test_bias_is_measured(data, trained, tmp_path):
     values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
     arguments = [*common, "--needs", *truths, "--out", str(tmp_path / "bias")]
     assert main(["job", "estimate", "--settings", values, *arguments]) == 0
-    found = results.read_table(tmp_path / "bias", "bias.parquet")
-    assert set(found["ground_truth"]) == {"exact", "parallel_tempering"}
-    assert set(found["trial"]) == {0, 1}
-    assert {"variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high"} <= set(found["quantity"])
+    table = results.read_table(tmp_path / "bias", "bias.parquet")
+    assert set(table["ground_truth"]) == {"exact", "parallel_tempering"}
+    assert set(table["trial"]) == {0, 1}
+    assert {"variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high"} <= set(table["quantity"])
     assert results.read_meta(tmp_path / "bias")["settings"]["estimates"] == 30
 
 
 def test_run_times_are_tabulated(trained, tmp_path):
     assert main(["run-times", "--runs", str(trained), "--out", str(tmp_path / "times.csv")]) == 0
     header, line = (tmp_path / "times.csv").read_text().splitlines()
-    found = dict(zip(header.split(","), line.split(","), strict=False))
-    assert (found["run"], found["estimator"], found["trials"]) == ("a_run", "cd", "2")
+    row = dict(zip(header.split(","), line.split(","), strict=False))
+    assert (row["run"], row["estimator"], row["trials"]) == ("a_run", "cd", "2")
 
 
 def test_mistakes_in_settings_are_one_line(data, tmp_path, capsys):

@@ -97,7 +97,7 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
 
     run = trainer.run
     with monkeypatch.context() as stopped:
-        stopped.setattr(trainer, "run", lambda *parts, **given: run(*parts, **given | {"stopping": Stop()}))
+        stopped.setattr(trainer, "run", lambda *parts, **keywords: run(*parts, **keywords | {"stopping": Stop()}))
         stopped.setattr(trainer.Loop, "_train_until", _by_steps(trainer.Loop._train_until))
         assert fit(own, tmp_path / "run", *options) == 128 + 15
     assert capsys.readouterr().err.splitlines()[-1].startswith("rbmbench: run: stopped at iteration ")

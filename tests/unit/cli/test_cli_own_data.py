@@ -33,8 +33,8 @@ def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
 def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
     datasets.save(datasets.load("bars_and_stripes", side=3), tmp_path / "bars.npz")
     assert train(tmp_path / "bars.npz", tmp_path / "run", *PLAIN) == 0
-    found = results.read_meta(tmp_path / "run")
-    assert found["settings"]["data"] == {"name": "bars_and_stripes", "options": {"side": 3, "distinct": False}}
+    meta = results.read_meta(tmp_path / "run")
+    assert meta["settings"]["data"] == {"name": "bars_and_stripes", "options": {"side": 3, "distinct": False}}
 
 
 @pytest.mark.parametrize(

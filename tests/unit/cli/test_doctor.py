@@ -47,47 +47,47 @@ def quick(capsys, *arguments) -> tuple[int, dict]:
 
 def test_every_section_is_shown_in_both_forms(capsys, tmp_path, no_cupy):
     results = ["--results", str(tmp_path / "results")]
-    code, found = quick(capsys, *results)
-    assert (code, found["failed"], tuple(found["sections"])) == (0, False, TITLES)
-    assert all(lines for lines in found["sections"].values())
+    code, report = quick(capsys, *results)
+    assert (code, report["failed"], tuple(report["sections"])) == (0, False, TITLES)
+    assert all(lines for lines in report["sections"].values())
     assert main(["doctor", "--quick", *results]) == 0
     printed = capsys.readouterr().out
     assert [line for line in printed.splitlines() if line in TITLES] == list(TITLES)
-    assert printed.rstrip().splitlines()[-1] == found["verdict"]
-    assert found["verdict"].startswith("ok: ")
+    assert printed.rstrip().splitlines()[-1] == report["verdict"]
+    assert report["verdict"].startswith("ok: ")
     assert not (tmp_path / "results").exists()
     assert not (tmp_path / "cache").exists()
 
 
 def test_this_machine_and_its_software(capsys, no_cupy):
     sections = quick(capsys)[1]["sections"]
-    found = {line["what"]: line for lines in sections.values() for line in lines}
-    assert found["numpy"]["found"] == np.__version__
-    assert found["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
-    assert re.fullmatch(rf"[1-9]\d* usable of {os.cpu_count()}", found["cores"]["found"])
-    assert re.fullmatch(r"[\d.]+ GB free of [\d.]+ GB", found["memory"]["found"])
-    assert "CuPy is not installed" in found["GPU"]["found"]
-    assert "is not installed" in found["auto, tiny model (16x16, 25 trials)"]["found"]
+    findings = {line["what"]: line for lines in sections.values() for line in lines}
+    assert findings["numpy"]["found"] == np.__version__
+    assert findings["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
+    assert re.fullmatch(rf"[1-9]\d* usable of {os.cpu_count()}", findings["cores"]["found"])
+    assert re.fullmatch(r"[\d.]+ GB free of [\d.]+ GB", findings["memory"]["found"])
+    assert "CuPy is not installed" in findings["GPU"]["found"]
+    assert "is not installed" in findings["auto, tiny model (16x16, 25 trials)"]["found"]
 
 
 def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMBENCH_DATA_MIROR", "a name with a slip")
-    code, found = quick(capsys)
-    warned = [line for line in found["sections"]["Environment variables"] if line["state"] == WARNING]
+    code, report = quick(capsys)
+    warned = [line for line in report["sections"]["Environment variables"] if line["state"] == WARNING]
     assert (code, [line["what"] for line in warned]) == (0, ["RBMBENCH_DATA_MIROR"])
-    code, found = quick(capsys, "--mirror", str(tmp_path / "missing"))
-    assert (code, found["failed"]) == (1, True)
-    assert "no such folder" in found["sections"]["Data sets"][0]["found"]
+    code, report = quick(capsys, "--mirror", str(tmp_path / "missing"))
+    assert (code, report["failed"]) == (1, True)
+    assert "no such folder" in report["sections"]["Data sets"][0]["found"]
 
 
 def test_what_cannot_be_examined_has_failed_and_stops_nothing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "psutil", None)
-    code, found = quick(capsys)
+    code, report = quick(capsys)
     assert code == 1
-    [line] = [line for lines in found["sections"].values() for line in lines if line["state"] == FAILED]
+    [line] = [line for lines in report["sections"].values() for line in lines if line["state"] == FAILED]
     assert line["what"] == "Machine"
     assert line["found"].startswith("could not be examined (ModuleNotFoundError: import of psutil halted")
-    assert tuple(found["sections"]) == TITLES
+    assert tuple(report["sections"]) == TITLES
 
 
 def test_every_variable_that_is_read_is_known(repository):
@@ -99,16 +99,16 @@ def test_every_variable_that_is_read_is_known(repository):
 
 def test_a_password_is_not_shown(monkeypatch):
     monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "https://someone:secret@mirror.example/sets")
-    found = by_name(doctor.environment())
-    assert found["RBMBENCH_DATA_MIRROR"].result == "https://mirror.example/sets"
+    findings = by_name(doctor.environment())
+    assert findings["RBMBENCH_DATA_MIRROR"].result == "https://mirror.example/sets"
     assert not any("secret" in finding.result for finding in doctor.data_sets(None, None))
 
 
 def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
     assert "notebooks" not in by_name(doctor.versions())
     monkeypatch.setattr(kernels, "is_installed", lambda name: name != "IPython")
-    found = by_name(doctor.versions())["notebooks"]
-    assert (found.state, "IPython not installed" in found.result) == (WARNING, True)
+    finding = by_name(doctor.versions())["notebooks"]
+    assert (finding.state, "IPython not installed" in finding.result) == (WARNING, True)
 
 
 # The GPU, and which backend is taken
@@ -149,9 +149,9 @@ def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
     program.write_text("#!/bin/sh\necho Device\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    [found] = doctor.gpus()
-    assert found.state == WARNING
-    assert found.result.startswith("Device, but CuPy is not installed: install CuPy")
+    [device] = doctor.gpus()
+    assert device.state == WARNING
+    assert device.result.startswith("Device, but CuPy is not installed: install CuPy")
     program.write_text("#!/bin/sh\nexit 9\n")
     assert [finding.result for finding in doctor.gpus()] == ["none: CuPy is not installed"]
 
@@ -202,30 +202,30 @@ def put(folder, content, name="rows.txt"):
 
 
 def of_file(findings) -> Finding:
-    [found] = [finding for finding in findings if finding.subject.startswith("made: ")]
-    return found
+    [data_set] = [finding for finding in findings if finding.subject.startswith("made: ")]
+    return data_set
 
 
 @pytest.mark.usefixtures("declared")
 @pytest.mark.parametrize("name", ["rows.txt", "rows.zip"])
 def test_files_are_found_in_mirror_and_cache(tmp_path, name):
     mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
-    found = list(doctor.data_sets(mirror, cache))
-    assert of_file(found).subject == f"made: {name}"
-    assert (of_file(found).state, of_file(found).result) == (OK, "mirror, 0.0 MB")
-    found = list(doctor.data_sets(None, cache))
-    assert (of_file(found).state, of_file(found).result) == (OK, "cache, 0.0 MB")
-    assert not any(finding.state == WARNING for finding in found)
+    findings = list(doctor.data_sets(mirror, cache))
+    assert of_file(findings).subject == f"made: {name}"
+    assert (of_file(findings).state, of_file(findings).result) == (OK, "mirror, 0.0 MB")
+    findings = list(doctor.data_sets(None, cache))
+    assert (of_file(findings).state, of_file(findings).result) == (OK, "cache, 0.0 MB")
+    assert not any(finding.state == WARNING for finding in findings)
 
 
 @pytest.mark.usefixtures("declared")
 def test_wrong_copies_are_named(tmp_path):
     wrong = put(tmp_path / "a", b"x" * len(CONTENT))
-    found = of_file(doctor.data_sets(wrong, None))
-    assert (found.state, "wrong checksum" in found.result) == (FAILED, True)
+    finding = of_file(doctor.data_sets(wrong, None))
+    assert (finding.state, "wrong checksum" in finding.result) == (FAILED, True)
     # What is kept of an earlier download is downloaded again.
-    found = of_file(doctor.data_sets(None, wrong))
-    assert (found.state, "wrong checksum" in found.result) == (WARNING, True)
+    finding = of_file(doctor.data_sets(None, wrong))
+    assert (finding.state, "wrong checksum" in finding.result) == (WARNING, True)
 
 
 @pytest.mark.usefixtures("declared")
@@ -240,13 +240,13 @@ def test_a_download_is_a_warning():
 
 def test_folders_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    found = by_name(doctor.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
-    assert (found["results"].state, found["downloads"].state) == (FAILED, WARNING)
-    assert "not a directory" in found["results"].result
+    findings = by_name(doctor.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
+    assert (findings["results"].state, findings["downloads"].state) == (FAILED, WARNING)
+    assert "not a directory" in findings["results"].result
 
 
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
 def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    found = by_name(doctor.folders(tmp_path, None, None))["results"]
-    assert (found.state, found.result.startswith(f"{tmp_path}: writable, 1.0 GB free")) == (state, True)
+    finding = by_name(doctor.folders(tmp_path, None, None))["results"]
+    assert (finding.state, finding.result.startswith(f"{tmp_path}: writable, 1.0 GB free")) == (state, True)

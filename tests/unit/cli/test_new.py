@@ -64,13 +64,13 @@ def test_parts_work_with_their_tests_which_notice_other_formulas(capsys, tmp_pat
 @pytest.mark.parametrize("what", ["estimator", "dataset"])
 def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing_else(what, repository):
     assert main(["new", what, "my_own"]) == 0
-    found = plan(load([repository / "config" / "config.yaml", "plugins/my_own.yaml"]))
-    assert (found.scale, list(found.outputs)) == ("my_own", ["popcd_figown"])
-    runs = [run for run in found.of_kind("train") if "my_own" in run]
+    overlay_plan = plan(load([repository / "config" / "config.yaml", "plugins/my_own.yaml"]))
+    assert (overlay_plan.scale, list(overlay_plan.outputs)) == ("my_own", ["popcd_figown"])
+    runs = [run for run in overlay_plan.of_kind("train") if "my_own" in run]
     assert len(runs) == {"estimator": 1, "dataset": 3}[what]
-    assert len(found.of_kind("train")) == 3
+    assert len(overlay_plan.of_kind("train")) == 3
     if what == "estimator":
-        shown = found.figures["popcd_figown"].spec.panels[0].runs[-1]
+        shown = overlay_plan.figures["popcd_figown"].spec.panels[0].runs[-1]
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "found"),
+    ("arguments", "message"),
     [
         (["estimator", "pcd"], "name: must be a name that no estimator has (`rbmbench list estimators`), got 'pcd'"),
         (["dataset", "Mine"], "name: must be at most 59 small letters, digits and _, first a letter;"),
@@ -92,6 +92,6 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
         (["claim", "mine"], "argument what: invalid choice: 'claim'"),
     ],
 )
-def test_what_is_not_allowed_is_refused_in_one_line(arguments, found, capsys, tmp_path):
-    assert refused(capsys, *arguments).startswith(found)
+def test_what_is_not_allowed_is_refused_in_one_line(arguments, message, capsys, tmp_path):
+    assert refused(capsys, *arguments).startswith(message)
     assert list(tmp_path.iterdir()) == []

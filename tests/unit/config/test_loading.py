@@ -40,10 +40,10 @@ def refused(files) -> str:
 
 def test_overrides_are_merged_deeply(config):
     panel = {"iterations": 7}
-    found = load(overlay(config, figures={"fig1": {"panels": {"a": panel}}}))
-    panels = found.papers[0].figures["fig1"].panels
+    configuration = load(overlay(config, figures={"fig1": {"panels": {"a": panel}}}))
+    panels = configuration.papers[0].figures["fig1"].panels
     assert (panels["a"].iterations, panels["a"].rate, panels["b"].iterations) == (7, 0.1, 50000)
-    assert found.published["popcd"].figures["fig1"].panels["a"].iterations == 50000
+    assert configuration.published["popcd"].figures["fig1"].panels["a"].iterations == 50000
 
 
 def test_merged_replaces_lists_and_keeps_its_arguments():
@@ -228,8 +228,8 @@ def all_schemas() -> dict[str, dict]:
 def test_schemas_are_in_step(repository):
     assert {file.name for file in (repository / "config" / "schemas").iterdir()} == all_schemas().keys()
     for name, schema in all_schemas().items():
-        found = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
-        assert found == schema, f"config/schemas/{name} is stale: run `make schema`"
+        stored = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
+        assert stored == schema, f"config/schemas/{name} is stale: run `make schema`"
 
 
 def test_schemas_are_schemas():

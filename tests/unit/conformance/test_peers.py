@@ -20,8 +20,8 @@ FEW = ("random-1x1", "random-2x3", "random-7x5", "overflow-5x3", "bars_and_strip
 
 @pytest.fixture(scope="module")
 def models(request):
-    found = reference.read(FOLDER)
-    return [model for model in found if model.name in FEW]
+    references = reference.read(FOLDER)
+    return [model for model in references if model.name in FEW]
 
 
 class Made:
@@ -54,8 +54,8 @@ def test_this_library_is_right(models):
 
 
 def test_what_is_known_of_scikit_learn(models):
-    found = rows_of(peers.ScikitLearn(), models)
-    wrong = {key: row.fails for key, row in found.items() if not row.passes}
+    rows = rows_of(peers.ScikitLearn(), models)
+    wrong = {key: row.fails for key, row in rows.items() if not row.passes}
     half = "partial_fit, half a batch"
     assert wrong == {
         # With one visible unit the pseudo-likelihood is the likelihood.
@@ -64,8 +64,8 @@ def test_what_is_known_of_scikit_learn(models):
         (half, "cd_1_b"): "random-1x1",
         (half, "cd_1_c"): "random-1x1",
     }
-    assert ("gibbs", "cd_1_b") in found
-    assert ("score_samples, mean of many", "pseudo_log_likelihood") in found
+    assert ("gibbs", "cd_1_b") in rows
+    assert ("score_samples, mean of many", "pseudo_log_likelihood") in rows
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_estimates_are_compared_by_their_standard_error(offset, passes):
 
 
 def test_what_is_not_a_number_is_not_compared():
-    exact, found = np.arange(3.0), np.array([0.0, np.nan, 2.5])
-    assert difference(Result("call", "energy", found), exact) == (0.5, pytest.approx(2e-10))
-    found[2] = 2.0
-    assert difference(Result("call", "energy", found), exact)[0] == 0.0
+    exact, energies = np.arange(3.0), np.array([0.0, np.nan, 2.5])
+    assert difference(Result("call", "energy", energies), exact) == (0.5, pytest.approx(2e-10))
+    energies[2] = 2.0
+    assert difference(Result("call", "energy", energies), exact)[0] == 0.0
 
 
 def test_a_wrong_model_of_the_set_is_noticed(models):

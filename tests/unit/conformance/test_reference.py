@@ -24,10 +24,10 @@ def models():
     return {model.name: model for model in reference.read(FOLDER)}
 
 
-def assert_close(found, expected) -> None:
-    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
-    assert found.shape == expected.shape
-    assert np.all(np.abs(found - expected) <= TOLERANCE * np.maximum(1, np.abs(expected)))
+def assert_close(array, expected) -> None:
+    array, expected = np.asarray(array, np.float64), np.asarray(expected, np.float64)
+    assert array.shape == expected.shape
+    assert np.all(np.abs(array - expected) <= TOLERANCE * np.maximum(1, np.abs(expected)))
 
 
 def states(units: int) -> np.ndarray:
@@ -100,10 +100,10 @@ def test_numbers_of_small_models_are_sums_over_all_states(models, name):
     data = np.bincount(at, minlength=len(joint.visible)) / len(rows)
     positive = joint.moments(data)
     model = joint.moments(np.exp(joint.log_visible(1.0)))
-    assert_parts(arrays, "gradient", [one - other for one, other in zip(positive, model, strict=True)])
+    assert_parts(arrays, "gradient", [moment - other for moment, other in zip(positive, model, strict=True)])
     for k in STEPS:
         negative = joint.moments(joint.after(data, k))
-        assert_parts(arrays, f"cd_{k}", [one - other for one, other in zip(positive, negative, strict=True)])
+        assert_parts(arrays, f"cd_{k}", [moment - other for moment, other in zip(positive, negative, strict=True)])
     of_units = np.zeros(len(rows))
     for unit in range(rows.shape[1]):
         flipped = rows.copy()
@@ -121,17 +121,17 @@ def test_swaps_of_small_models_keep_the_balance(models, name):
     of_visible = joint.index(arrays["swap_visible"])
     of_hidden = [hidden[tuple(map(float, state))] for state in arrays["swap_hidden"]]
     assert_close(arrays["energy"], -joint.minus_energy[of_visible, of_hidden])
-    assert_close(arrays["tempered_log_partition"], [log_sum(one * joint.minus_energy) for one in beta])
+    assert_close(arrays["tempered_log_partition"], [log_sum(beta_i * joint.minus_energy) for beta_i in beta])
     # Metropolis: the ratio of the probabilities of both chains after and before the swap.
-    log_joint = [one * joint.minus_energy - log_sum(one * joint.minus_energy) for one in beta]
-    log_visible = [joint.log_visible(one) for one in beta]
+    log_joint = [beta_i * joint.minus_energy - log_sum(beta_i * joint.minus_energy) for beta_i in beta]
+    log_visible = [joint.log_visible(beta_i) for beta_i in beta]
     for i in range(len(beta)):
         for j in range(len(beta)):
             here, there = (of_visible[i], of_hidden[i]), (of_visible[j], of_hidden[j])
             ratio = log_joint[i][there] + log_joint[j][here] - log_joint[i][here] - log_joint[j][there]
             assert_close(arrays["swap_acceptance"][i, j], math.exp(min(0.0, ratio)))
-            one, other = log_visible[i], log_visible[j]
-            ratio = one[there[0]] + other[here[0]] - one[here[0]] - other[there[0]]
+            log_p, other = log_visible[i], log_visible[j]
+            ratio = log_p[there[0]] + other[here[0]] - log_p[here[0]] - other[there[0]]
             assert_close(arrays["swap_acceptance_visible"][i, j], math.exp(min(0.0, ratio)))
 
 
@@ -145,8 +145,8 @@ def test_numbers_of_large_models_are_sums_over_the_hidden_states(models, name):
     log_weights = np.empty((len(beta), len(hidden)))
     for part in parts:
         activation = hidden[part] @ W.T + b
-        for number, one in enumerate(beta):
-            log_weights[number, part] = one * (hidden[part] @ c) + np.logaddexp(0, one * activation).sum(1)
+        for number, beta_i in enumerate(beta):
+            log_weights[number, part] = beta_i * (hidden[part] @ c) + np.logaddexp(0, beta_i * activation).sum(1)
     assert beta[-1] == 1
     log_partition = log_sum(log_weights[-1])
     assert_close(arrays["tempered_log_partition"], log_sum(log_weights, 1))
@@ -163,7 +163,7 @@ def test_numbers_of_large_models_are_sums_over_the_hidden_states(models, name):
     assert_close(arrays["free_energy"], free_energy)
     assert_close(arrays["log_likelihood"], -free_energy - log_partition)
     data = [rows.T @ hidden_mean / len(rows), rows.mean(0), hidden_mean.mean(0)]
-    assert_parts(arrays, "gradient", [one - other for one, other in zip(data, model, strict=True)])
+    assert_parts(arrays, "gradient", [moment - other for moment, other in zip(data, model, strict=True)])
 
 
 def logistic(activation: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def test_import_is_light():
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "found", "allowed"),
+    ("name", "options", "shown", "allowed"),
     [
         ("bars_and_stripes", {"side": 0}, "got 0", "from 1 to 12"),
         ("bars_and_stripes", {"distinct": 1}, "got 1", "true, false"),
@@ -50,12 +50,12 @@ def test_import_is_light():
         ("user_file", {"path": "rows.pkl"}, "got 'rows.pkl'", ".parquet, .npy, .npz files"),
     ],
 )
-def test_option_values_are_checked(name, options, found, allowed):
+def test_option_values_are_checked(name, options, shown, allowed):
     with pytest.raises(SettingsError) as error:
         datasets.load(name, **options)
     line = str(error.value)
     assert f"data set '{name}': option" in line
-    assert found in line
+    assert shown in line
     assert allowed in line
     assert "\n" not in line
 
@@ -155,19 +155,19 @@ def test_held_out_rows_are_the_others_in_another_order():
     held_out, whole = datasets.load("held_out", **options), datasets.load("artificial_modes", copies=11, flip=0.1)
     parts = held_out.train, held_out.validation, held_out.test
     assert [len(part) for part in parts] == [24, 7, 13]
-    found = np.concatenate(parts)
-    assert not np.array_equal(found, whole.train)
-    np.testing.assert_array_equal(np.unique(found, axis=0), np.unique(whole.train, axis=0))
-    assert sorted(map(bytes, found)) == sorted(map(bytes, whole.train))
+    rows = np.concatenate(parts)
+    assert not np.array_equal(rows, whole.train)
+    np.testing.assert_array_equal(np.unique(rows, axis=0), np.unique(whole.train, axis=0))
+    assert sorted(map(bytes, rows)) == sorted(map(bytes, whole.train))
     assert np.array_equal(datasets.load("held_out", **options).test, held_out.test)
     assert not np.array_equal(datasets.load("held_out", **options, seed=1).test, held_out.test)
 
 
 def test_held_out_rows_of_a_stand_in_are_named_so_and_are_images():
     options = {"data": "digits", "options": {"stands_in_for": "letters"}}
-    found = datasets.load("held_out", **options, validation=500, test=300)
-    assert found.title == "Digits 8x8 (stand-in for letters)"
-    assert datasets.image_shape(found.provenance) == (8, 8)
+    data_set = datasets.load("held_out", **options, validation=500, test=300)
+    assert data_set.title == "Digits 8x8 (stand-in for letters)"
+    assert datasets.image_shape(data_set.provenance) == (8, 8)
 
 
 @pytest.mark.parametrize(

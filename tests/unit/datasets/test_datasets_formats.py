@@ -190,10 +190,10 @@ def test_grey_images_are_binary_above_the_threshold(data_set, binarise, tmp_path
 def test_draws_are_those_of_the_stream(tmp_path, monkeypatch):
     train, test = grey_images()
     data = datasets.load("fashion_mnist", seed=5, **image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test))
-    for trial, (images, found) in enumerate(((train, data.train), (test, data.test))):
+    for trial, (images, pixels) in enumerate(((train, data.train), (test, data.test))):
         draw = Stream(5, [trial], Purpose.DATA).next()
         expected = expected_tosses(draw, images.size).reshape(len(images), 784) < images.reshape(-1, 784) / 255
-        assert np.array_equal(found, expected)
+        assert np.array_equal(pixels, expected)
 
 
 # Images of 28x28 pixels: binary as text, grey in a MATLAB file by columns, grey in an npz file by rows.
@@ -233,9 +233,9 @@ def grey(rows):
 def test_chardata_holds_images_by_columns():
     parts = {"train": grey(5), "test": grey(2)}
     by_columns = {part: images.swapaxes(1, 2).reshape(-1, 784).T for part, images in parts.items()}
-    found = chardata_mat(declared(), chardata(data=by_columns["train"], testdata=by_columns["test"]), "")
+    arrays = chardata_mat(declared(), chardata(data=by_columns["train"], testdata=by_columns["test"]), "")
     for part, images in parts.items():
-        np.testing.assert_array_equal(found[part], images.reshape(-1, 784))
+        np.testing.assert_array_equal(arrays[part], images.reshape(-1, 784))
 
 
 def test_chardata_that_is_wrong():
@@ -253,9 +253,9 @@ def npz(**parts):
 
 
 def test_grey_npz_that_is_right_and_wrong(bits):
-    found = grey_npz(declared(), npz(train=bits, test=bits[:1], more=bits), "")
-    assert list(found) == ["train", "test"]
-    np.testing.assert_array_equal(found["train"], bits)
+    arrays = grey_npz(declared(), npz(train=bits, test=bits[:1], more=bits), "")
+    assert list(arrays) == ["train", "test"]
+    np.testing.assert_array_equal(arrays["train"], bits)
     for content in (b"", npz(train=bits), npz(train=bits, test=bits)[:200]):
         assert "an npz file of images" in fails(grey_npz, content)
     assert "784 grey values" in fails(grey_npz, npz(train=bits, test=bits[:, 1:]))

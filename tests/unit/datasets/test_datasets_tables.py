@@ -25,8 +25,8 @@ def grey_text(rows):
 
 def test_labelled_grey_values_are_read_without_their_labels():
     values = np.linspace(-1, 1, 2 * 256).reshape(2, 256)
-    found = labelled_grey_text(FILE, grey_text([(6, values[0]), (9, values[1])]), "here")
-    np.testing.assert_allclose(found, values, atol=6e-4)
+    pixels = labelled_grey_text(FILE, grey_text([(6, values[0]), (9, values[1])]), "here")
+    np.testing.assert_allclose(pixels, values, atol=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_r_objects_are_read_with_references_and_attributes():
     # An S4 object with one slot, then a list with an attribute whose tag is a reference to the first symbol.
     body = PAIR + SYMBOL + text("counts") + integers(0x10319) + SLOT + NIL
     body += PAIR + SYMBOL + text("ratings") + NAMED + NIL + NIL
-    found = r_objects(FILE, r_file(body), "here")
-    assert list(found) == ["counts", "ratings"]
-    assert found["counts"]["i"].tolist() == [5, 6, 7]
-    assert found["ratings"][0].tolist() == [2.5]
+    objects = r_objects(FILE, r_file(body), "here")
+    assert list(objects) == ["counts", "ratings"]
+    assert objects["counts"]["i"].tolist() == [5, 6, 7]
+    assert objects["ratings"][0].tolist() == [2.5]
 
 
 @pytest.mark.parametrize(

@@ -159,18 +159,18 @@ def test_mirror_without_the_file_is_passed_by(server, declare, places, tmp_path)
     assert fetch([declare("/a.bin")], places(tmp_path / "mirror"), contents).record["from"].endswith("/a.bin")
 
 
-@pytest.mark.parametrize("found", [CONTENT[:-1], CONTENT + b"more", b"x" * len(CONTENT)])
-def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, found):
+@pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"more", b"x" * len(CONTENT)])
+def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, content):
     server.pages["/a.bin"] = CONTENT
     path = tmp_path / "mirror" / "a.bin"
     path.parent.mkdir()
-    path.write_bytes(found)
+    path.write_bytes(content)
     line = failure([declare("/a.bin")], places(path.parent))
-    wrong = f"wrong checksum of a.bin: must be sha256 {SHA256}, got {hashlib.sha256(found).hexdigest()}"
-    if len(found) > len(CONTENT):
-        wrong = f"wrong a.bin: must have at most {len(CONTENT)} bytes, got {len(found)}; expected sha256 {SHA256}"
+    wrong = f"wrong checksum of a.bin: must be sha256 {SHA256}, got {hashlib.sha256(content).hexdigest()}"
+    if len(content) > len(CONTENT):
+        wrong = f"wrong a.bin: must have at most {len(CONTENT)} bytes, got {len(content)}; expected sha256 {SHA256}"
     assert line == f"{path}: {wrong}"
-    assert path.read_bytes() == found
+    assert path.read_bytes() == content
 
 
 def test_mirror_address(server, declare, places):
@@ -344,7 +344,7 @@ def test_without_a_checksum_of_the_content_the_file_itself_counts(tmp_path):
 def test_the_declared_checksums_are_those_of_what_the_files_hold(data_set):
     folder = MIRROR and Path(MIRROR)
     for file in catalogue()[data_set].files:
-        found = [path for path in folder.rglob(file.name) if _is_good(file, path)] if folder else []
-        if not found:
+        paths = [path for path in folder.rglob(file.name) if _is_good(file, path)] if folder else []
+        if not paths:
             pytest.skip("RBMBENCH_DATA_MIRROR does not have it")
-        assert hashlib.sha256(gzip.decompress(found[0].read_bytes())).hexdigest() == file.unpacked_sha256
+        assert hashlib.sha256(gzip.decompress(paths[0].read_bytes())).hexdigest() == file.unpacked_sha256

@@ -180,11 +180,11 @@ def failure(file: File, sources: Sources) -> str:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_server_is_one_line_with_the_choices_and_leaves_nothing(serve, tmp_path, fault, impatient):
-    script, found = FAULTS[fault]
+    script, reason = FAULTS[fault]
     impatient(fault)
     server, sources = serve(script), Sources(None, tmp_path / "cache")
     assert failure(declared(server), sources) == (
-        f"cannot get a.bin: tried {server.address}: {found}; expected sha256 {SHA256}; put the file by hand into "
+        f"cannot get a.bin: tried {server.address}: {reason}; expected sha256 {SHA256}; put the file by hand into "
         f"{tmp_path / 'cache' / 'set'}{os.sep}, or into a folder named by RBMBENCH_DATA_MIRROR"
     )
     assert not sources.cache.exists()

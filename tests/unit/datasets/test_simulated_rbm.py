@@ -26,14 +26,14 @@ SHAPES = pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (4, 1), (1, 4)])
 @SHAPES
 def test_samples_have_the_enumerated_law(m, n):
     rbm = random_rbm(m, n, (2,), scale=1.5, seed=9)
-    found = exact_samples(rbm, 2**16, training_stream(2))
-    assert found.shape == (2, 2**16, m)
+    samples = exact_samples(rbm, 2**16, training_stream(2))
+    assert samples.shape == (2, 2**16, m)
     for r in range(2):
         table = Enumerated.of(rbm[r])
-        law, other = (Enumerated.of(rbm[one]).joint.sum(axis=1) for one in (r, 1 - r))
+        law, other = (Enumerated.of(rbm[replica]).joint.sum(axis=1) for replica in (r, 1 - r))
         bound = total_variation_bound(law, 2**16, ERROR_RATE / 2)
-        assert total_variation(table.numbers_of(found[r]), law) < bound
-        assert total_variation(table.numbers_of(found[r]), other) > 2 * bound  # the test has power
+        assert total_variation(table.numbers_of(samples[r]), law) < bound
+        assert total_variation(table.numbers_of(samples[r]), other) > 2 * bound  # the test has power
 
 
 def test_samples_of_one_replica_are_independent():
@@ -50,15 +50,15 @@ def test_samples_by_hand(m, n):
     rbm, stream = random_rbm(m, n, (2,), seed=4), training_stream(2)
     upper, lower = (expected_uniforms(stream.next(), 11, np.float64) for _ in range(2))
     u = upper - 2.0**-33 + lower * 2.0**-32
-    found = exact_samples(rbm, 11, training_stream(2))
+    samples = exact_samples(rbm, 11, training_stream(2))
     for r in range(2):
         table = Enumerated.of(rbm[r])
         small = table.joint.sum(axis=0 if n <= m else 1)
         numbers = (u[r][:, None] > small.cumsum()).sum(axis=1)
         if n > m:
-            np.testing.assert_array_equal(table.numbers_of(found[r]), numbers)
+            np.testing.assert_array_equal(table.numbers_of(samples[r]), numbers)
         else:  # of the visible states the law is tested above; here that they belong to these hidden ones
-            assert (table.visible_given_hidden[numbers, table.numbers_of(found[r])] > 1e-9).all()
+            assert (table.visible_given_hidden[numbers, table.numbers_of(samples[r])] > 1e-9).all()
 
 
 def test_more_units_than_can_be_listed_are_refused():
@@ -76,9 +76,9 @@ def test_the_data_set_is_drawn_from_its_true_model():
     assert rows.shape == (20_011, 7)
     assert total_variation(table.numbers_of(rows), law) < total_variation_bound(law, len(rows), ERROR_RATE)
     # The exact log-likelihood of the truth lies within the error of minus the entropy.
-    found = log_likelihood(true_rbm(data), rows, exact_log_partition(true_rbm(data)))
+    likelihood = log_likelihood(true_rbm(data), rows, exact_log_partition(true_rbm(data)))
     error = np.sqrt(law @ np.log(law) ** 2 - (law @ np.log(law)) ** 2) / np.sqrt(len(rows))
-    assert abs(found - law @ np.log(law)) < norm.isf(ERROR_RATE / 2) * error
+    assert abs(likelihood - law @ np.log(law)) < norm.isf(ERROR_RATE / 2) * error
 
 
 def test_the_paper_s_size():

@@ -74,9 +74,9 @@ def test_cd_with_chains_has_the_expectation_of_cd(k):
     expected = (np.linalg.matrix_power(table.gibbs, k) @ table.f)[table.numbers_of(rows)].mean(axis=0)
     estimator = estimators.create("cd", k=k, chains=5)
     batch = np.repeat(rows[None], replicas, axis=0)
-    found = estimator.estimate(repeated(model, replicas), batch, {}, training_stream(replicas, seed=2020))
-    assert found.negative.visible.shape == (replicas, 5, 3)
-    statistics = population_statistics(found.negative, Buffers(), "negative").flat()
+    estimate = estimator.estimate(repeated(model, replicas), batch, {}, training_stream(replicas, seed=2020))
+    assert estimate.negative.visible.shape == (replicas, 5, 3)
+    statistics = population_statistics(estimate.negative, Buffers(), "negative").flat()
     error = statistics.std(axis=0, ddof=1) / np.sqrt(replicas)
     z = np.abs(statistics.mean(axis=0) - expected) / error
     assert z.max() < norm.isf(ERROR_RATE / len(z) / 2)
@@ -94,22 +94,22 @@ def test_the_negative_phase_has_as_many_rows_as_chains(name, chains, rbm):
     estimator = estimators.create(name, k=2, chains=chains)
     state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
     assert {array.shape for array in state.values()} == ({(R, chains, M)} if name == "pcd" else set())
-    found = estimator.estimate(rbm, positive.visible, state, stream)
-    assert found.positive.visible.shape == (R, ROWS, M)
-    assert found.negative.visible.shape == (R, chains, M)
+    estimate = estimator.estimate(rbm, positive.visible, state, stream)
+    assert estimate.positive.visible.shape == (R, ROWS, M)
+    assert estimate.negative.visible.shape == (R, chains, M)
     assert stream.number == 5  # the starts, and two draws a step
-    positive_part, negative_part = estimator.phase_sums(found)
+    positive_part, negative_part = estimator.phase_sums(estimate)
     assert (positive_part.scale, negative_part.scale) == (1 / ROWS, 1 / chains)
-    expected = positive.visible.mean(axis=1) - found.negative.visible.mean(axis=1)
-    np.testing.assert_allclose(estimator.gradient(found).b, expected, rtol=0, atol=1e-15)
+    expected = positive.visible.mean(axis=1) - estimate.negative.visible.mean(axis=1)
+    np.testing.assert_allclose(estimator.gradient(estimate).b, expected, rtol=0, atol=1e-15)
 
 
 def test_persistent_chains_are_kept_whatever_the_mini_batch(rbm):
     estimator, stream = estimators.create("pcd", chains=CHAINS), training_stream(R)
     state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
     for rows in (ROWS, 2):
-        found = estimator.estimate(rbm, mini_batch(rbm, rows).visible, state, stream)
-        np.testing.assert_array_equal(found.state["visible"], found.negative.visible)
+        estimate = estimator.estimate(rbm, mini_batch(rbm, rows).visible, state, stream)
+        np.testing.assert_array_equal(estimate.state["visible"], estimate.negative.visible)
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd"])
@@ -138,10 +138,10 @@ def test_measuring_the_variance_leaves_the_run_as_it_is(name, k, rbm):
         estimator, stream = estimators.create(name, k=k, chains=CHAINS, variance=variance), training_stream(R)
         state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
         for _ in range(2):
-            found = estimator.estimate(rbm, mini_batch(rbm).visible, state, stream)
-        names = {name for name in found.diagnostics if name.startswith("gradient_variance_")}
+            estimate = estimator.estimate(rbm, mini_batch(rbm).visible, state, stream)
+        names = {name for name in estimate.diagnostics if name.startswith("gradient_variance_")}
         assert len(names) == 3 * variance
-        ends.append((stream.number, estimator.gradient(found).flat()))
+        ends.append((stream.number, estimator.gradient(estimate).flat()))
     assert ends[0][0] == ends[1][0]
     # Compiled code adds up the terms of UCD in another order.
     np.testing.assert_allclose(ends[1][1], ends[0][1], rtol=0, atol=1e-14 if name == "ucd" else 0)
@@ -150,17 +150,17 @@ def test_measuring_the_variance_leaves_the_run_as_it_is(name, k, rbm):
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["cd", "pcd", "ucd"])
 def test_chains_and_variances_on_a_device_are_those_on_the_host(name, rbm):
-    found, chains = [], []
+    variances, chains = [], []
     with cuda_on_cpu():
         for array in (np.empty(0), DeviceArray(np.empty(0))):
             on_device, batch = rbm.like(array), np.asarray(mini_batch(rbm).visible, like=array)
             estimator, stream = estimators.create(name, k=2, chains=CHAINS, variance=True), training_stream(R)
             state = estimator.start(on_device, np.asarray(binary_data(23, M), like=array), ROWS, stream)
             estimate = estimator.estimate(on_device, batch, state, stream)
-            found.append([on_host(estimate.diagnostics[f"gradient_variance_{part}"]) for part in "Wbc"])
+            variances.append([on_host(estimate.diagnostics[f"gradient_variance_{part}"]) for part in "Wbc"])
             if name != "ucd":  # which gives statistics
                 assert type(estimate.negative.visible) is type(array)
                 chains.append(on_host(estimate.negative.visible))
-    np.testing.assert_allclose(*found, rtol=1e-9)
+    np.testing.assert_allclose(*variances, rtol=1e-9)
     if chains:
         np.testing.assert_array_equal(*chains)

@@ -82,14 +82,14 @@ def weights_by_hand(name, log_weights):
 def test_populations_are_the_ends_of_chains_from_the_batch(name, k, rbm, batch):
     _, _, visible = chain_by_hand(rbm, batch, k, training_stream(R))
     stream = training_stream(R)
-    found = estimate(name, rbm, batch, stream, k=k)
+    phases = estimate(name, rbm, batch, stream, k=k)
     assert stream.number == 2 * k
-    np.testing.assert_array_equal(found.negative.visible, visible)
-    np.testing.assert_allclose(found.negative.hidden, sigmoid(visible @ rbm.W + rbm.c[:, None]), rtol=1e-12)
-    np.testing.assert_array_equal(found.positive.visible, batch)
-    np.testing.assert_allclose(found.positive.hidden, sigmoid(batch @ rbm.W + rbm.c[:, None]), rtol=1e-12)
-    assert found.positive.weights is None
-    assert (found.negative.weights is None) == (name == "cd")
+    np.testing.assert_array_equal(phases.negative.visible, visible)
+    np.testing.assert_allclose(phases.negative.hidden, sigmoid(visible @ rbm.W + rbm.c[:, None]), rtol=1e-12)
+    np.testing.assert_array_equal(phases.positive.visible, batch)
+    np.testing.assert_allclose(phases.positive.hidden, sigmoid(batch @ rbm.W + rbm.c[:, None]), rtol=1e-12)
+    assert phases.positive.weights is None
+    assert (phases.negative.weights is None) == (name == "cd")
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -98,26 +98,26 @@ def test_populations_are_the_ends_of_chains_from_the_batch(name, k, rbm, batch):
 )
 def test_weights_are_those_of_the_tables(name, tau, k, rbm, batch):
     before, hidden, visible = chain_by_hand(rbm, batch, k, training_stream(R))
-    found = estimate(name, rbm, batch, k=k, **({"tau": tau} if name == "pop_cd_mixture" else {}))
+    phases = estimate(name, rbm, batch, k=k, **({"tau": tau} if name == "pop_cd_mixture" else {}))
     for r in range(R):
         table = Enumerated.of(rbm[r])
         log_weights = log_weights_by_hand(name, table, before[r], hidden[r], visible[r], tau)
         expected = weights_by_hand(name, log_weights)
-        np.testing.assert_allclose(found.negative.weights[r], expected, rtol=1e-11)
+        np.testing.assert_allclose(phases.negative.weights[r], expected, rtol=1e-11)
         size = expected.sum() ** 2 / (expected**2).sum()
-        np.testing.assert_allclose(found.diagnostics["effective_sample_size"][r], size, rtol=1e-10)
+        np.testing.assert_allclose(phases.diagnostics["effective_sample_size"][r], size, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)
 def test_single_precision_gives_the_same_population(name, rbm, batch):
     precise = estimate(name, rbm.astype(np.float32).astype(np.float64), batch, k=2)
-    found = estimate(name, rbm.astype(np.float32), batch.astype(np.float32), k=2)
-    assert found.negative.visible.dtype == found.negative.hidden.dtype == np.float32
+    single = estimate(name, rbm.astype(np.float32), batch.astype(np.float32), k=2)
+    assert single.negative.visible.dtype == single.negative.hidden.dtype == np.float32
     # Both types use the upper bits of the same words: no uniform of this seed lies between two roundings of a mean.
-    np.testing.assert_array_equal(found.negative.visible, precise.negative.visible)
+    np.testing.assert_array_equal(single.negative.visible, precise.negative.visible)
     if name != "cd":
-        assert found.negative.weights.dtype == np.float32
-        np.testing.assert_allclose(found.negative.weights, precise.negative.weights, rtol=3e-6)
+        assert single.negative.weights.dtype == np.float32
+        np.testing.assert_allclose(single.negative.weights, precise.negative.weights, rtol=3e-6)
 
 
 @pytest.mark.parametrize("name", ["pop_cd", "pop_cd_joint", "pop_cd_mixture"])
@@ -128,13 +128,13 @@ def test_a_batch_of_one_row_is_cd(name, k, dtype, rbm, batch):
     rbm, rows = rbm.astype(dtype), batch.astype(dtype)
     options = {"tau": 1} if name == "pop_cd_mixture" else {}
     for row in range(7):
-        one = np.ascontiguousarray(rows[:, row : row + 1])
+        single_row = np.ascontiguousarray(rows[:, row : row + 1])
         ours, cd = estimators.create(name, k=k, **options), estimators.create("cd", k=k)
-        found = ours.estimate(rbm, one, {}, training_stream(R, seed=row))
-        expected = cd.estimate(rbm, one, {}, training_stream(R, seed=row))
-        assert found.negative.visible.tobytes() == expected.negative.visible.tobytes()
-        assert found.negative.weights.tolist() == [[1.0]] * R
-        gradients = ours.gradient(found).flat(), cd.gradient(expected).flat()
+        phases = ours.estimate(rbm, single_row, {}, training_stream(R, seed=row))
+        expected = cd.estimate(rbm, single_row, {}, training_stream(R, seed=row))
+        assert phases.negative.visible.tobytes() == expected.negative.visible.tobytes()
+        assert phases.negative.weights.tolist() == [[1.0]] * R
+        gradients = ours.gradient(phases).flat(), cd.gradient(expected).flat()
         np.testing.assert_allclose(*gradients, atol=4 * np.finfo(dtype).eps)
 
 
@@ -142,21 +142,21 @@ def test_a_batch_of_one_row_is_cd(name, k, dtype, rbm, batch):
 def test_without_weights_between_layers_all_rows_weigh_the_same(name, rbm, batch):
     free = RBM(np.zeros_like(rbm.W), rbm.b, rbm.c)
     ours, cd = estimators.create(name, k=2), estimators.create("cd", k=2)
-    found = ours.estimate(free, batch, {}, training_stream(R))
-    np.testing.assert_allclose(found.negative.weights, 1 / ROWS, rtol=1e-12)
-    np.testing.assert_allclose(found.diagnostics["effective_sample_size"], ROWS, rtol=1e-12)
+    phases = ours.estimate(free, batch, {}, training_stream(R))
+    np.testing.assert_allclose(phases.negative.weights, 1 / ROWS, rtol=1e-12)
+    np.testing.assert_allclose(phases.diagnostics["effective_sample_size"], ROWS, rtol=1e-12)
     expected = cd.gradient(cd.estimate(free, batch, {}, training_stream(R))).flat()
-    np.testing.assert_allclose(ours.gradient(found).flat(), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(ours.gradient(phases).flat(), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", sorted({*estimators.REGISTRY.names()} - GIVE_STATISTICS))
 def test_gradient_is_positive_less_negative_statistics(name, rbm, batch):
     estimator, stream = estimators.create(name), training_stream(R)
     state = estimator.start(rbm, batch[0].astype(np.uint8), ROWS, stream)
-    found = estimator.estimate(rbm, batch, state, stream)
+    phases = estimator.estimate(rbm, batch, state, stream)
     h = sigmoid(batch @ rbm.W + rbm.c[:, None])
-    negative = population_statistics(found.negative, Buffers(), "by hand")
-    gradient = estimator.gradient(found)
+    negative = population_statistics(phases.negative, Buffers(), "by hand")
+    gradient = estimator.gradient(phases)
     np.testing.assert_allclose(gradient.W, np.einsum("rim,rin->rmn", batch, h) / ROWS - negative.W, atol=1e-14)
     np.testing.assert_allclose(gradient.b, batch.mean(axis=1) - negative.b, atol=1e-14)
     np.testing.assert_allclose(gradient.c, h.mean(axis=1) - negative.c, atol=1e-14)
@@ -178,8 +178,8 @@ def test_exact_gradient_of_a_batch(dtype, rbm, batch):
 
 
 def test_exact_negative_phase_is_the_model_expectation(rbm, batch):
-    found = estimate("exact", rbm, batch).negative
-    for ours, theirs in zip(found, exact_model_statistics(rbm), strict=True):
+    statistics = estimate("exact", rbm, batch).negative
+    for ours, theirs in zip(statistics, exact_model_statistics(rbm), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     single = estimate("exact", rbm.astype(np.float32), batch.astype(np.float32)).negative
     assert {part.dtype for part in single} == {np.dtype(np.float32)}
@@ -190,15 +190,15 @@ def test_persistent_chains_go_on_where_they_were(k, rbm, batch):
     # k calls of PCD-1 take the draws that one call of PCD-k takes.
     step_by_step, at_once = estimators.create("pcd", k=1), estimators.create("pcd", k=k)
     data = binary_data(23, M)
-    one, other = training_stream(R), training_stream(R)
-    state, jump = step_by_step.start(rbm, data, ROWS, one), at_once.start(rbm, data, ROWS, other)
+    stream, other = training_stream(R), training_stream(R)
+    state, jump = step_by_step.start(rbm, data, ROWS, stream), at_once.start(rbm, data, ROWS, other)
     begin = state["visible"].copy()
     for _ in range(k):
-        found = step_by_step.estimate(rbm, batch, state, one)
-        state = found.state
-        np.testing.assert_array_equal(state["visible"], found.negative.visible)
+        phases = step_by_step.estimate(rbm, batch, state, stream)
+        state = phases.state
+        np.testing.assert_array_equal(state["visible"], phases.negative.visible)
     jumped = at_once.estimate(rbm, batch, jump, other)
-    np.testing.assert_array_equal(jumped.negative.visible, found.negative.visible)
+    np.testing.assert_array_equal(jumped.negative.visible, phases.negative.visible)
     np.testing.assert_array_equal(jumped.state["visible"], state["visible"])
     assert not np.array_equal(begin, state["visible"])
 
@@ -232,15 +232,15 @@ def test_tempered_temperatures_are_evenly_spaced():
 def test_tempered_samples_follow_one_another(rbm, batch):
     # One draw a sweep: two estimates of 6 rows are one of 12.
     halves, whole = (estimators.create("parallel_tempering", temperatures=3) for _ in range(2))
-    data, one, other = binary_data(23, M), training_stream(R), training_stream(R)
-    state, at_once = halves.start(rbm, data, 6, one), whole.start(rbm, data, 12, other)
+    data, stream, other = binary_data(23, M), training_stream(R), training_stream(R)
+    state, at_once = halves.start(rbm, data, 6, stream), whole.start(rbm, data, 12, other)
     assert state["visible"].shape == (R, 1, 3, M)
     parts = []
     for half in (batch[:, :6], batch[:, 6:]):
-        found = halves.estimate(rbm, half, state, one)
-        state = found.state
-        parts.append(found.negative.visible.copy())
-        np.testing.assert_array_equal(found.negative.visible[:, -1], state["visible"][:, 0, -1])
+        phases = halves.estimate(rbm, half, state, stream)
+        state = phases.state
+        parts.append(phases.negative.visible.copy())
+        np.testing.assert_array_equal(phases.negative.visible[:, -1], state["visible"][:, 0, -1])
     together = whole.estimate(rbm, batch, at_once, other)
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), together.negative.visible)
     np.testing.assert_array_equal(together.state["visible"], state["visible"])
@@ -256,10 +256,10 @@ def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
     again.next()
     samples = np.empty((R, 3, 4, M))
     ParallelTemperingSampler(4).sweep(rbm, chains, again, samples)
-    found = estimator.estimate(rbm, batch, state, stream)
+    phases = estimator.estimate(rbm, batch, state, stream)
     assert stream.number == again.number == 5
-    np.testing.assert_array_equal(found.negative.visible, samples.reshape(R, ROWS, M))
-    np.testing.assert_array_equal(found.state["visible"], chains)
+    np.testing.assert_array_equal(phases.negative.visible, samples.reshape(R, ROWS, M))
+    np.testing.assert_array_equal(phases.state["visible"], chains)
 
 
 @pytest.mark.parametrize("name", [*CHAINS_FROM_THE_BATCH, "pcd"])

@@ -16,16 +16,16 @@ BATCH = np.stack([binary_data(ROWS, M, seed) for seed in range(R)])
 
 def estimate(rbm, **options):
     estimator, stream = estimators.create("expected_cd", **options), training_stream(R)
-    found = estimator.estimate(rbm, BATCH.astype(rbm.W.dtype), {}, stream)
+    phases = estimator.estimate(rbm, BATCH.astype(rbm.W.dtype), {}, stream)
     assert stream.number == 0  # nothing is drawn
-    return estimator, found
+    return estimator, phases
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_the_second_term_is_the_expectation_over_all_chains(k):
     rbm = random_rbm(M, N, (R,), seed=4)
-    _, found = estimate(rbm, k=k)
-    for r, statistics in enumerate(population_statistics(found.negative, Buffers(), "found").flat()):
+    _, phases = estimate(rbm, k=k)
+    for r, statistics in enumerate(population_statistics(phases.negative, Buffers(), "found").flat()):
         table = Enumerated.of(rbm[r])
         law = np.linalg.matrix_power(table.gibbs, k)[table.numbers_of(BATCH[r])].mean(axis=0)
         np.testing.assert_allclose(statistics, law @ table.f, rtol=0, atol=1e-14)
@@ -34,14 +34,14 @@ def test_the_second_term_is_the_expectation_over_all_chains(k):
 
 def test_many_steps_give_the_exact_gradient():
     rbm = random_rbm(M, N, (R,), seed=4)
-    estimator, found = estimate(rbm, k=500)
+    estimator, phases = estimate(rbm, k=500)
     expected = np.stack([exact_gradient(rbm[r], BATCH[r]).flat() for r in range(R)])
-    np.testing.assert_allclose(estimator.gradient(found).flat(), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(estimator.gradient(phases).flat(), expected, rtol=0, atol=1e-13)
 
 
 def test_single_precision_gives_the_same():
     rbm = random_rbm(M, N, (R,), seed=4, dtype=np.float32)
-    ours, theirs = (estimator.gradient(found).flat() for estimator, found in map(estimate, (rbm, rbm.astype(float))))
+    ours, theirs = (estimator.gradient(phases).flat() for estimator, phases in map(estimate, (rbm, rbm.astype(float))))
     assert ours.dtype == np.float32
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 

@@ -55,9 +55,9 @@ def test_the_fast_parameters_follow_their_recursion(rbm, fast_rate, decay, k):
     estimator = estimators.create("fpcd", k=k, fast_rate=fast_rate, decay=decay)
     state = estimator.start(rbm, data[0][0].astype(np.uint8), ROWS, stream)
     for batch, (visible, fast) in zip(data, fpcd_by_hand(rbm, data, fast_rate, decay, k), strict=True):
-        found = estimator.estimate(rbm, batch, state, stream)
-        state = found.state
-        np.testing.assert_array_equal(found.negative.visible, visible)
+        estimate = estimator.estimate(rbm, batch, state, stream)
+        state = estimate.state
+        np.testing.assert_array_equal(estimate.negative.visible, visible)
         for name, expected in zip(("fast_W", "fast_b", "fast_c"), fast, strict=True):
             np.testing.assert_allclose(state[name], expected, rtol=1e-9, atol=1e-12)
 
@@ -84,16 +84,16 @@ def test_both_phases_are_summed_once_and_give_the_gradient(rbm):
     (batch,) = batches(1)
     estimator, stream = estimators.create("fpcd", fast_rate=0.4), training_stream(R)
     state = estimator.start(rbm, batch[0].astype(np.uint8), ROWS, stream)
-    found = estimator.estimate(rbm, batch, state, stream)
-    assert estimator.phase_sums(found) is found.sums
-    up = statistics_by_hand(batch, found.positive.hidden)
-    down = statistics_by_hand(found.negative.visible, found.negative.hidden)
-    for part, u, d in zip(estimator.gradient(found), up, down, strict=True):
+    estimate = estimator.estimate(rbm, batch, state, stream)
+    assert estimator.phase_sums(estimate) is estimate.sums
+    up = statistics_by_hand(batch, estimate.positive.hidden)
+    down = statistics_by_hand(estimate.negative.visible, estimate.negative.hidden)
+    for part, u, d in zip(estimator.gradient(estimate), up, down, strict=True):
         np.testing.assert_allclose(part, u - d, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "shown"),
     [
         ({"fast_rate": -0.1}, "-0.1"),
         ({"fast_rate": float("inf")}, "inf"),
@@ -102,6 +102,6 @@ def test_both_phases_are_summed_once_and_give_the_gradient(rbm):
         ({"fast_rate": "a"}, "'a'"),
     ],
 )
-def test_wrong_options_are_one_line(options, found):
-    with pytest.raises(SettingsError, match=f"option '{next(iter(options))}': must be a number .*, got {found}"):
+def test_wrong_options_are_one_line(options, shown):
+    with pytest.raises(SettingsError, match=f"option '{next(iter(options))}': must be a number .*, got {shown}"):
         estimators.create("fpcd", **options)

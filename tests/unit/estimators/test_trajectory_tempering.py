@@ -38,8 +38,8 @@ def rbm():
 def test_partners_are_different_and_any_members():
     replicas, chains = 4001, 5
     estimator = estimators.create(NAME, members=3)
-    found = estimator._partners(np.random.default_rng(0).random((replicas, chains + 1)))
-    own = found - 15 * np.arange(replicas)[:, None]
+    partners = estimator._partners(np.random.default_rng(0).random((replicas, chains + 1)))
+    own = partners - 15 * np.arange(replicas)[:, None]
     assert own.min() == 0
     assert own.max() == 14
     assert all(len(set(each)) == chains for each in own.tolist())
@@ -92,9 +92,9 @@ def test_draws_are_one_branch_one_exchange_and_two_a_step(k, rbm):
     estimator, state, stream = begun(rbm, k=k)
     for _ in range(2):  # with and without a new checkpoint
         before = stream.number
-        (found,) = advance(estimator, rbm, state, stream)
+        (diagnostics,) = advance(estimator, rbm, state, stream)
         assert stream.number == before + 2 + 2 * k
-    np.testing.assert_array_equal(found["row_products"], (2 * k + 3) * CHAINS)
+    np.testing.assert_array_equal(diagnostics["row_products"], (2 * k + 3) * CHAINS)
 
 
 def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
@@ -103,7 +103,7 @@ def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
     least = estimator.products(6, M, N)
     assert least == pytest.approx(pcd.products(6, M, N) + 2 * CHAINS / 6)
     calls = advance(estimator, rbm, state, stream, 2)
-    first, later = ({name: float(values[0]) for name, values in found.items()} for found in calls)
+    first, later = ({name: float(values[0]) for name, values in diagnostics.items()} for diagnostics in calls)
     assert estimator.products(6, M, N, later) == pytest.approx(least)
     assert estimator.products(6, M, N, first) > least + 8 * 30 * CHAINS / 6
 
@@ -111,8 +111,8 @@ def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
 def test_models_far_away_have_checkpoints_between(rbm):
     strong = RBM(4 * rbm.W, rbm.b, rbm.c)
     estimator, state, stream = begun(strong)
-    (found,) = advance(estimator, strong, state, stream)
-    assert (found["checkpoints"] > 1).all()
+    (diagnostics,) = advance(estimator, strong, state, stream)
+    assert (diagnostics["checkpoints"] > 1).all()
     np.testing.assert_array_equal(state["frozen_W"], strong.W)
 
 

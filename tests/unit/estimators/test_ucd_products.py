@@ -91,11 +91,11 @@ def test_the_cost_of_an_estimate_is_that_of_its_pairs(monkeypatch, k):
         return met
 
     monkeypatch.setattr(estimator.coupled, "run", recorded)
-    found = estimator.estimate(rbm, batch, {}, training_stream(2)).diagnostics
+    diagnostics = estimator.estimate(rbm, batch, {}, training_stream(2)).diagnostics
     [times] = times
     assert (times.min(), k == 1 or (times <= k).any(), (times > k).any()) == (2, True, True)
     for replica in range(2):
-        of_replica = {name: float(values[replica]) for name, values in found.items()}
+        of_replica = {name: float(values[replica]) for name, values in diagnostics.items()}
         costs = []
         for tau in times[replica]:
             plain, rng = Counted(), np.random.default_rng(1)

@@ -88,8 +88,8 @@ def a_device(path):
 
 
 def a_socket(path):
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as unix_socket:
+        unix_socket.bind(str(path))
 
 
 @pytest.fixture(params=[a_device, os.mkfifo, a_socket], ids=["device", "pipe", "socket"])

@@ -44,15 +44,15 @@ class File(NamedTuple):
     same: Callable[[object, object], bool]
 
 
-def same_arrays(one: dict, other: dict) -> bool:
-    return one.keys() == other.keys() and all(
-        one[name].dtype == other[name].dtype and np.array_equal(one[name], other[name]) for name in one
+def same_arrays(arrays: dict, other: dict) -> bool:
+    return arrays.keys() == other.keys() and all(
+        arrays[name].dtype == other[name].dtype and np.array_equal(arrays[name], other[name]) for name in arrays
     )
 
 
-def same_data(one: datasets.Dataset, other: datasets.Dataset) -> bool:
-    pairs = (one.train, other.train), (one.validation, other.validation), (one.test, other.test)
-    return one.provenance == other.provenance and all(np.array_equal(*pair) for pair in pairs)
+def same_data(data: datasets.Dataset, other: datasets.Dataset) -> bool:
+    pairs = (data.train, other.train), (data.validation, other.validation), (data.test, other.test)
+    return data.provenance == other.provenance and all(np.array_equal(*pair) for pair in pairs)
 
 
 def written(folder: Path, kind: str, name: str) -> File:
@@ -68,7 +68,7 @@ def written(folder: Path, kind: str, name: str) -> File:
         return File(folder / name, lambda: results.read_table(folder, name), pd.DataFrame.equals)
     if name in ARRAYS:
         return File(folder / name, lambda: results.read_arrays(folder / name, ARRAYS[name]), same_arrays)
-    return File(folder / name, lambda: results.read_meta(folder), lambda one, other: one == other)
+    return File(folder / name, lambda: results.read_meta(folder), lambda meta, other: meta == other)
 
 
 def data_set(folder: Path) -> File:
@@ -83,12 +83,12 @@ def unnoticed(file: File) -> list[int]:
     whole, content = file.path.read_bytes(), file.read()
     places = RNG.integers(0, len(whole), FLIPS)
     changes = RNG.integers(1, 256, FLIPS)
-    found = []
+    misses = []
     for place, change in zip(places.tolist(), changes.tolist(), strict=True):
         file.path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
         with suppress(RbmbenchError):
-            found += [] if file.same(file.read(), content) else [place]
-    return found
+            misses += [] if file.same(file.read(), content) else [place]
+    return misses
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind.name, name) for kind in jobs.kinds() for name in (*kind.files, META)])

@@ -85,8 +85,8 @@ def test_inside_the_checkout_of_another_project_there_is_no_commit(checkout):
 
 def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
     git(tmp_path, "init", "--quiet", "other")
-    found = commit_of(checkout / "src" / "rbmbench", GIT_DIR=str(tmp_path / "other" / ".git"))
-    assert found == git(checkout, "rev-parse", "HEAD")
+    commit = commit_of(checkout / "src" / "rbmbench", GIT_DIR=str(tmp_path / "other" / ".git"))
+    assert commit == git(checkout, "rev-parse", "HEAD")
 
 
 @pytest.mark.parametrize(

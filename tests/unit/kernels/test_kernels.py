@@ -52,18 +52,18 @@ def draw_for(replicas, number=2**32 + 5):
     return Stream(2018, np.arange(3, 3 + replicas), purpose=2, number=number).next()
 
 
-def close_to(found, x, expected, dtype):
+def close_to(sums, x, expected, dtype):
     """Hold row sums of terms of size |x| to what the type can keep of them."""
     precision = 3e-6 if dtype == np.float32 else 1e-13
-    np.testing.assert_allclose(found, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
 
 
-def hold_means(found, x, dtype):
+def hold_means(means, x, dtype):
     """Hold means to the documented relative error of exp(-x), 2.5e-7 + 8e-8 |x| in float32, and to rounding."""
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
     # exp(-x) is clamped near 79 in float32: what is lost is below 1e-34.
     clamped = 1e-34 if dtype == np.float32 else 0
-    assert (np.abs(found - sigmoid(x)) <= relative * sigmoid(x) + clamped).all()
+    assert (np.abs(means - sigmoid(x)) <= relative * sigmoid(x) + clamped).all()
 
 
 def clear_cut(p, u, dtype):
@@ -119,8 +119,8 @@ def test_softplus_sums(kernels, dtype, shape, values):
     kernels.softplus_sum(a, bias, sums)
     np.testing.assert_array_equal(a, untouched)
     kernels.bernoulli_mean_and_softplus_sum(a, bias, sums_with_mean)
-    for found in (sums, sums_with_mean):
-        close_to(found, x, softplus(x).sum(axis=-1), dtype)
+    for row_sums in (sums, sums_with_mean):
+        close_to(row_sums, x, softplus(x).sum(axis=-1), dtype)
     hold_means(a, x, dtype)
 
 
@@ -249,8 +249,8 @@ def test_deviations_of_a_replica_are_the_same_alone(kernels, dtype):
     sums, squares = np.zeros((5, 1031)), np.zeros(5)
     kernels.add_deviations(first, 0.25, second, 0.5, offset, sums, squares)
     for r in range(5):
-        one, alone = np.s_[r : r + 1], (np.zeros((1, 1031)), np.zeros(1))
-        kernels.add_deviations(first[one], 0.25, second[one], 0.5, offset[one], *alone)
+        replica, alone = np.s_[r : r + 1], (np.zeros((1, 1031)), np.zeros(1))
+        kernels.add_deviations(first[replica], 0.25, second[replica], 0.5, offset[replica], *alone)
         np.testing.assert_array_equal(alone[0][0], sums[r])
         assert alone[1][0] == squares[r]
 
@@ -370,9 +370,9 @@ ENUMERATED += [(211, 8, 20.0), (13, 5, 400.0), (3, 11, 900.0)]
 def test_hidden_log_weights(kernels, m, n, scale):
     rng = np.random.default_rng(m + n)
     W, b, c = rng.normal(0, scale, (m, n)), rng.normal(0, scale, m), rng.normal(0, scale, n)
-    found = kernels.hidden_log_weights(W, b, c)
-    assert found.shape == (2**n,)
-    np.testing.assert_allclose(found, log_weights_by_hand(W, b, c), rtol=1e-12, atol=1e-12 * scale * m)
+    log_weights = kernels.hidden_log_weights(W, b, c)
+    assert log_weights.shape == (2**n,)
+    np.testing.assert_allclose(log_weights, log_weights_by_hand(W, b, c), rtol=1e-12, atol=1e-12 * scale * m)
 
 
 @BACKENDS
@@ -381,8 +381,8 @@ def test_hidden_log_weights(kernels, m, n, scale):
 def test_hidden_log_weights_of_huge_parameters_of_one_sign(kernels, sign, which):
     W, b, c = np.ones((5, 4)), np.zeros(5), np.linspace(-1, 1, 4)
     {"weights": W, "visible bias": b}[which][...] = sign * 690.0
-    found = kernels.hidden_log_weights(W, b, c)
-    np.testing.assert_allclose(found, log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12)
+    log_weights = kernels.hidden_log_weights(W, b, c)
+    np.testing.assert_allclose(log_weights, log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12)
 
 
 @BACKENDS

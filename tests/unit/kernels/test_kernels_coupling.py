@@ -31,8 +31,8 @@ def draw():
 
 def uniforms_of_rows(draw, where, units):
     """Return the uniform of every unit, float64 (rows, units)."""
-    found = expected_tosses(draw, int((where.row_id.max() + 1) * units))
-    u = np.stack([found[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.row_id, strict=True)])
+    uniforms = expected_tosses(draw, int((where.row_id.max() + 1) * units))
+    u = np.stack([uniforms[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.row_id, strict=True)])
     return np.where(where.mirrored[:, None] == 1, 1 - u, u)
 
 
@@ -115,8 +115,8 @@ def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both)
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
     (a, other, bias), where = activations(units, dtype), keys()
     expected = coupled_by_the_book(units, dtype, redraw_both)
-    for found, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for array, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
+        np.testing.assert_array_equal(array, wanted)
     met = expected[2] == 1
     assert met[3]
     assert 0 < met.sum() < ROWS

@@ -116,8 +116,8 @@ def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
     settings = parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
     ours, theirs = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
-    for found, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+    for parameter, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
+        np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (53, 31), (31, 53)])
@@ -166,8 +166,8 @@ def test_exact_values_and_likelihoods(device, shape):
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
     # Rows may be on either side.
     for data in (rows, DeviceArray(rows)):
-        found = log_likelihood(on_device, data, log_partition)
-        np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-13)
+        likelihoods = log_likelihood(on_device, data, log_partition)
+        np.testing.assert_allclose(likelihoods, log_likelihood(host, rows, log_partition), rtol=1e-13)
         for part, expected in zip(exact_gradient(on_device, data), exact_gradient(host, rows), strict=True):
             np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(on_host(on_device.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
@@ -180,12 +180,12 @@ def test_exact_values_and_likelihoods(device, shape):
 def test_annealing_on_device_arrays(device, base):
     # float64: with this seed no uniform lies between two roundings of a mean, so that all particles are the same.
     host = random_rbm(7, 5, (2,))
-    found, expected = (
+    estimate, expected = (
         ais_log_partition(rbm, particles=11, temperatures=13, seed=3, base=base)
         for rbm in (host.like(DeviceArray(np.empty(0))), host)
     )
     for name in ("log_partition", "standard_error", "effective_sample_size"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+        np.testing.assert_allclose(getattr(estimate, name), getattr(expected, name), rtol=1e-9)
     assert device.launches["softplus_difference"] == 13
 
 
@@ -219,15 +219,15 @@ def test_snapshots_are_evaluated_on_device_arrays(device, further, threads):
 
 @NEEDS_COMPILER
 def test_bias_is_measured_on_device_arrays(device):
-    host, found = random_rbm(7, 5, (2,), scale=0.5), []
+    host, biases = random_rbm(7, 5, (2,), scale=0.5), []
     tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=40)
     for rbm in (host, host.like(DeviceArray(np.empty(0)))):
         truths = {"exact": gradient_bias.ground_truth(rbm, DATA, GroundTruthSettings(method="exact"))}
         truths["parallel_tempering"] = gradient_bias.ground_truth(rbm, DATA, tempered)
         settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=20)
         measured = gradient_bias.measure(rbm, DATA, settings, truths)
-        found.append(measured[measured.quantity != "seconds_per_estimate"].value.to_numpy())
-    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-12)
+        biases.append(measured[measured.quantity != "seconds_per_estimate"].value.to_numpy())
+    np.testing.assert_allclose(*biases, rtol=1e-8, atol=1e-12)
 
 
 @NEEDS_COMPILER
@@ -251,7 +251,7 @@ def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chai
 
 def everything(reverse):
     """Return what every kernel with barriers makes of some arrays, with threads in one order or the other."""
-    rng, found = np.random.default_rng(0), []
+    rng, arrays = np.random.default_rng(0), []
     with cuda_on_cpu(reverse_threads=reverse):
         # The last is longer than what a block samples at a time.
         for units, kernel in product((3, 37, 4099), ("mean", "score", "difference")):
@@ -263,11 +263,11 @@ def everything(reverse):
                 cupy_kernels.sample_bernoulli_and_log_probability(a, c, training_stream(2).next(), sums)
             else:
                 cupy_kernels.softplus_difference(a, c, 0.25, 0.5, sums)
-            found += [a.get(), sums.get()]
+            arrays += [a.get(), sums.get()]
         rbm = random_rbm(13, 11, (2,), dtype=np.float32).like(a)
         visible, samples = DeviceArray(np.zeros((2, 3, 5, 13), np.float32)), DeviceArray(np.zeros((2, 3, 4, 13), "f"))
         samplers.ParallelTemperingSampler(5).sweep(rbm, visible, training_stream(2), samples)
-    return [*found, visible.get(), samples.get()]
+    return [*arrays, visible.get(), samples.get()]
 
 
 @NEEDS_COMPILER
@@ -324,8 +324,8 @@ def test_arrays_that_are_not_contiguous_are_refused(kernel):
 def test_nothing_imports_cupy_for_numpy_arrays():
     code = "import numpy, sys; from rbmbench.training import trainer; trainer.backend_name(numpy.empty(0))"
     code += "; print('cupy' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 def compile_with_nvcc(nvcc, source, architecture, options, folder):
@@ -341,8 +341,8 @@ def compile_with_nvrtc(library, source, architecture, options):
     """Return what NVRTC, the compiler that CuPy takes, complains of."""
     nvrtc, program, size = ctypes.CDLL(library), ctypes.c_void_p(), ctypes.c_size_t()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None) == 0
-    given = [option.encode() for option in (*options, f"--gpu-architecture={architecture}")]
-    failed = nvrtc.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+    flags = [option.encode() for option in (*options, f"--gpu-architecture={architecture}")]
+    failed = nvrtc.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*flags))
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetProgramLog(program, log)

@@ -21,9 +21,9 @@ def parameters(replicas, m, n, dtype, seed):
 
 def states(replicas, chains, units, dtype, seed):
     """Return states of 0 and 1; a unit that is off in all chains is among them."""
-    found = np.stack([binary_data(chains, units, seed + r) for r in range(replicas)]).astype(dtype)
-    found[:, :, 0] = 0
-    return found
+    bits = np.stack([binary_data(chains, units, seed + r) for r in range(replicas)]).astype(dtype)
+    bits[:, :, 0] = 0
+    return bits
 
 
 @BACKENDS

@@ -53,10 +53,10 @@ def test_followed_pairs_are_those_of_the_readable_loop(size, coupling, k, max_st
     met, means = estimate(rbm, CoupledGibbs(**options))
     readable, expected = estimate(rbm, CoupledGibbs(**options), by_hand=True)
     assert readable.stopping_time.max() > k + 1 or max_steps == 4
-    for found, wanted in zip(met, readable, strict=True):
-        np.testing.assert_array_equal(found, wanted)
-    for found, wanted in zip(means, expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-5)
+    for field, wanted in zip(met, readable, strict=True):
+        np.testing.assert_array_equal(field, wanted)
+    for mean, wanted in zip(means, expected, strict=True):
+        np.testing.assert_allclose(mean, wanted, rtol=0, atol=2e-5)
 
 
 def test_more_terms_than_chains_are_all_added():
@@ -64,13 +64,13 @@ def test_more_terms_than_chains_are_all_added():
     met, means = estimate(rbm, CoupledGibbs(max_steps=300))
     _, expected = estimate(rbm, CoupledGibbs(max_steps=300), by_hand=True)
     assert ((met.stopping_time - 2).sum(axis=1) > 3 * CHAINS).all()  # kept rows were flushed again and again
-    for found, wanted in zip(means, expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11)
+    for mean, wanted in zip(means, expected, strict=True):
+        np.testing.assert_allclose(mean, wanted, rtol=0, atol=1e-11)
 
 
 def test_a_trial_alone_is_that_among_others():
     rbm = model(13, 11)
     met, means = estimate(rbm, CoupledGibbs())
     alone, means_alone = estimate(rbm[1:2], CoupledGibbs(), trials=[1])
-    for whole, one in zip((*met, *means), (*alone, *means_alone), strict=True):
-        np.testing.assert_array_equal(whole[1:2], one)
+    for whole, part in zip((*met, *means), (*alone, *means_alone), strict=True):
+        np.testing.assert_array_equal(whole[1:2], part)

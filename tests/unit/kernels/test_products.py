@@ -52,10 +52,10 @@ def unaligned(array):
     """Return the same array at an address that is a multiple of its numbers' size only, and not to be written to."""
     raw = np.empty(array.nbytes + 3 * array.itemsize, np.uint8)
     start = array.itemsize + (-raw.ctypes.data % array.itemsize)
-    found = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    found[...] = array
-    found.flags.writeable = False
-    return found
+    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    copy.flags.writeable = False
+    return copy
 
 
 def product(kernels, states, matrix):
@@ -80,8 +80,8 @@ def test_products_are_those_of_float64(kernels, dtype, shape):
     expected = exact(states, matrix)
     for of_states in (states, turned(states)):
         for of_matrix in (matrix, turned(matrix)):
-            found = product(kernels, of_states, of_matrix)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(matrix))
+            products = product(kernels, of_states, of_matrix)
+            np.testing.assert_allclose(products, expected, rtol=0, atol=tolerance(matrix))
 
 
 def states_of_many_densities(shape, dtype):
@@ -99,8 +99,8 @@ def test_rows_may_have_any_number_of_units_on(kernels, dtype, shape):
     expected, bound = exact(states, matrix), 2 * tolerance(matrix)  # both are rounded
     for of_states in (states, turned(states)):
         for of_matrix in (matrix, turned(matrix)):
-            found = product(kernels, of_states, of_matrix)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+            products = product(kernels, of_states, of_matrix)
+            np.testing.assert_allclose(products, expected, rtol=0, atol=bound)
 
 
 @NEEDS_NUMBA
@@ -167,12 +167,12 @@ def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, me
     expected = product(kernels, states, matrix)
     states[1, 17, column] = mean
     for of_states in (states, turned(states)):
-        found = product(kernels, of_states, matrix)
+        products = product(kernels, of_states, matrix)
         if ways.requested() == "tensor_cores" and dtype == np.float32:
-            assert np.isnan(found[1, 17]).all()
+            assert np.isnan(products[1, 17]).all()
         else:
-            np.testing.assert_allclose(found[1], exact(states[1], matrix[1]), rtol=0, atol=tolerance(matrix))
-        assert found[[0, 2]].tobytes() == expected[[0, 2]].tobytes()
+            np.testing.assert_allclose(products[1], exact(states[1], matrix[1]), rtol=0, atol=tolerance(matrix))
+        assert products[[0, 2]].tobytes() == expected[[0, 2]].tobytes()
 
 
 @NEEDS_NUMBA

@@ -78,7 +78,7 @@ def both(tmp_path_factory):
 
 
 def test_each_process_has_its_backend(both):
-    assert [str(found["kernels"]) for found in both] == ["numba", "numpy"]
+    assert [str(arrays["kernels"]) for arrays in both] == ["numba", "numpy"]
 
 
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())

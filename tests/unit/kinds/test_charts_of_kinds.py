@@ -25,10 +25,10 @@ from rbmbench.reporting.style import PAGE, PUBLICATION
 
 def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
     spec = parse_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}}), "test")
-    found = spec.read()
-    chart, numbers = charts.chart_of(spec, found), spec.numbers(found)
+    curves = spec.read()
+    chart, numbers = charts.chart_of(spec, curves), spec.numbers(curves)
     (panel,) = chart.panels
-    assert (panel.x.title, chart.key, chart.caption) == ("iteration", spec.key, spec.caption(found))
+    assert (panel.x.title, chart.key, chart.caption) == ("iteration", spec.key, spec.caption(curves))
     for series in panel.series:
         own = numbers[numbers["algorithm"] == series.key]
         assert series.x == tuple(own["iteration"])
@@ -43,11 +43,11 @@ def test_a_chart_counts_epochs_where_the_figure_does_and_ends_at_the_ceiling(tmp
     values = figure(tmp_path, {"a": {"curves": {"cd_1": np.linspace(1.5, 0.5, 41) + np.zeros((5, 1))}}})
     values["panels"][0] |= {"epoch": 50, "batch": 5}
     spec = parse_spec(values, "test")
-    found = spec.read()
-    found = replace(found, frame=found.frame.assign(metric="older_bias_bound"))
+    curves = spec.read()
+    curves = replace(curves, frame=curves.frame.assign(metric="older_bias_bound"))
     spec = spec.model_copy(update={"panels": (spec.panels[0].model_copy(update={"metrics": ("older_bias_bound",)}),)})
-    numbers = spec.numbers(found)
-    (panel,) = spec.chart(found).panels
+    numbers = spec.numbers(curves)
+    (panel,) = spec.chart(curves).panels
     assert (panel.x.title, panel.epoch, panel.rows) == ("epoch", 50, None)
     assert panel.title.endswith("rate 0.1, mini-batches of 5")
     assert panel.series[0].x == tuple(numbers["iteration"] / 50)

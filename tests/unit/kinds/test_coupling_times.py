@@ -54,21 +54,21 @@ def test_the_model_is_normal_and_the_starts_are_fair_coins():
 
 
 def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
-    one, other = start_of(settings()), start_of(settings(coupling="general"))
-    assert one[0].W.tobytes() == other[0].W.tobytes()
-    assert one[1].tobytes() == other[1].tobytes()
-    assert start_of(settings(seed=6))[1].tobytes() != one[1].tobytes()
+    start, other = start_of(settings()), start_of(settings(coupling="general"))
+    assert start[0].W.tobytes() == other[0].W.tobytes()
+    assert start[1].tobytes() == other[1].tobytes()
+    assert start_of(settings(seed=6))[1].tobytes() != start[1].tobytes()
     coupled_stopping_times(settings(coupling="general"))
     assert (sampler["coupling"], sampler["longest"]) == ("general", 29)
-    np.testing.assert_array_equal(np.concatenate(sampler["starts"], axis=1), one[1])
+    np.testing.assert_array_equal(np.concatenate(sampler["starts"], axis=1), start[1])
 
 
 @pytest.mark.parametrize("coupling", ["rbm", "general", "both_layers", "from_start"])
 def test_chains_that_run_in_parts_meet_as_if_they_ran_together(monkeypatch, coupling):
-    found = coupled_stopping_times(settings(coupling=coupling))
-    assert len(set(found.tolist())) > 3
+    times = coupled_stopping_times(settings(coupling=coupling))
+    assert len(set(times.tolist())) > 3
     monkeypatch.setattr(meeting_times, "PAIRS", 503)
-    np.testing.assert_array_equal(coupled_stopping_times(settings(coupling=coupling)), found)
+    np.testing.assert_array_equal(coupled_stopping_times(settings(coupling=coupling)), times)
 
 
 def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):

@@ -56,8 +56,8 @@ def test_large_sums_are_given_in_powers_of_a_thousand(tmp_path):
 
 
 def test_rows_are_data_sets_and_columns_rates(tmp_path):
-    one = {"curves": {"cd_1": rising(-5.0)}}
-    panels = {"a": one, "b": one | {"rate": 0.01}, "c": one | {"data": "other"}, "d": one | {"hidden": 100}}
+    panel = {"curves": {"cd_1": rising(-5.0)}}
+    panels = {"a": panel, "b": panel | {"rate": 0.01}, "c": panel | {"data": "other"}, "d": panel | {"hidden": 100}}
     assert names_by_row(figure(tmp_path, panels)) == [["a", "b"], ["c"], ["d"]]
 
 
@@ -73,11 +73,11 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     values[2, 4] = np.inf
     panel = {"curves": {"cd_1": values}, "published": {"iterations": 50000}, "meta": stand_in("mnist")}
     result = drawn(tmp_path, {"a": panel})
-    found = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
-    assert found.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
+    text = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
+    assert text.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
     lost = "left out: CD-1 trial 2 (not finite at iteration 400)"
     for words in ("stands in for MNIST", "4 000 of 50 000 iterations", lost):
-        assert words in found
+        assert words in text
     assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
 
 
@@ -90,10 +90,10 @@ def test_titles_name_settings_that_are_not_the_paper_s(tmp_path):
     change = {"panel": "a", "value": list(range(30)), "published": list(range(31)), "kind": "setting"}
     values["differences"] += [change | {"setting": f"update.{name}"} for name in ("first", "second", "third")]
     spec = parse(LearningCurvesSpec, values, "test")
-    found = spec.read()
+    curves = spec.read()
     title = reporting_results.drawn(spec).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
     assert title.endswith("\nrate 0.1 (paper: 0.02); more differences: see the caption")
-    assert "update third 0, 1, 2" in spec.caption(found).replace("\N{NO-BREAK SPACE}", " ")
+    assert "update third 0, 1, 2" in spec.caption(curves).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("side_by_side", [1, 2, 3])
@@ -163,7 +163,7 @@ def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path,
     style.save(picture, tmp_path / "a.png")
     (legend,) = picture.legends
     shown = [picture._suptitle, *legend.get_texts()]
-    assert all(text in one.get_text() and not one.get_parse_math() for one in shown)
+    assert all(text in artist.get_text() and not artist.get_parse_math() for artist in shown)
     ticks = picture.axes[0].get_yticklabels(which="both")
     assert ticks
     assert all(tick.get_parse_math() for tick in ticks)

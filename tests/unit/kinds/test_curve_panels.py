@@ -65,8 +65,8 @@ def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
     particles = {"annealing_effective_sample_size": sizes}
     panel = {"curves": {"ucd": values}, "effective_particles": {"ucd": particles}}
     spec = spec_of(tmp_path, {"a": panel, "b": {"curves": CURVES}})
-    found = spec.read()
-    numbers, picture = spec.numbers(found), drawn(spec)
+    curves = spec.read()
+    numbers, picture = spec.numbers(curves), drawn(spec)
     half = 1.96 * 0.25
     of_panel = numbers[numbers["panel"] == "a"]
     expected = [np.append(values[0, :-1] - half, -np.inf), np.append(values[0, :-1] + half, values[0, -1] + np.log(40))]
@@ -85,12 +85,12 @@ def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
     assert bars_of(exact) == []
     words = "hin bars: 95 % intervals of estimates, arrows: no lower end"
     assert picture.legends[0].get_title().get_text().endswith(f"; t{words}")
-    assert f"T{words}." in spec.caption(found)
-    (series,) = spec.chart(found).panels[0].series
+    assert f"T{words}." in spec.caption(curves)
+    (series,) = spec.chart(curves).panels[0].series
     assert series.estimate_low[:-1] == pytest.approx(expected[0][:-1])
     assert series.estimate_low[-1] is None
     assert series.estimate_high == pytest.approx(expected[1])
-    assert spec.chart(found).panels[1].series[0].estimate_high == ()
+    assert spec.chart(curves).panels[1].series[0].estimate_high == ()
 
 
 def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
@@ -117,8 +117,8 @@ def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_pat
     spec = spec_of(tmp_path, {"a": panel | {"metrics": SHOWN}})
     (path,) = tmp_path.rglob("curve.parquet")
     pd.read_parquet(path).dropna().to_parquet(path)
-    found = spec.read()
-    curve, _, circles = spec.chart(found).panels[0].series
+    curves = spec.read()
+    curve, _, circles = spec.chart(curves).panels[0].series
     assert (curve.marked, circles.marked, circles.key) == (False, True, "ucd")
     assert circles.x == (2000, 4000)
     expected = values[0, places] + 2
@@ -141,7 +141,7 @@ def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_pat
     curve_bars, dotted = [part for part in picture.axes[0].collections if isinstance(part, LineCollection)]
     assert (len(curve_bars.get_segments()), len(dotted.get_segments())) == (41, 2)
     assert dotted.get_linestyles() != curve_bars.get_linestyles()
-    caption = spec.caption(found)
+    caption = spec.caption(curves)
     words = "Open circles, dotted bars: by annealed importance sampling of 100 particles and"
     assert f"{words} 50\N{NO-BREAK SPACE}000 temperatures; at least 2 particles count." in caption
     assert "rests on few particles" not in caption
@@ -149,9 +149,9 @@ def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_pat
 
 def test_a_figure_of_exact_values_has_no_columns_of_estimates(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES}})
-    found = spec.read()
-    assert not [name for name in spec.numbers(found) if name.startswith("estimate")]
-    assert "intervals of estimates" not in spec.caption(found)
+    curves = spec.read()
+    assert not [name for name in spec.numbers(curves) if name.startswith("estimate")]
+    assert "intervals of estimates" not in spec.caption(curves)
     assert bars_of(drawn(spec).axes[0]) == []
 
 
@@ -202,8 +202,8 @@ def test_values_of_zero_have_a_linear_axis(tmp_path):
 def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     values = np.arange(41.0)[:, None] * [1.0, 10.0] - 500
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": values}}}, band={"quantiles": [0.025, 0.975], "sample_paths": 2})
-    found = spec.read()
-    last = spec.numbers(found).iloc[-1]
+    curves = spec.read()
+    last = spec.numbers(curves).iloc[-1]
     assert [last[name] for name in ("low", "high", "path_1", "path_2")] == pytest.approx([-490, -110, -500, -490])
     picture = drawn(spec)
     mean, *paths = picture.axes[0].get_lines()
@@ -211,7 +211,7 @@ def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     assert paths[0].get_linewidth() < mean.get_linewidth()
     title = picture.legends[0].get_title().get_text()
     assert title.endswith("band: 2.5–97.5 % quantile over trials; thin dark lines: 2 single trials")
-    assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in spec.caption(found)
+    assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in spec.caption(curves)
 
 
 BIAS = np.geomspace(1e-3, 1e-1, 41) * np.array([1.0, 2.0, 6.0])[:, None]
@@ -246,8 +246,8 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
 
 def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
     spec = spec_of(tmp_path, {"a": bias_panel(BIAS)}, band={"median": True})
-    found = spec.read()
-    summary = spec.numbers(found)
+    curves = spec.read()
+    summary = spec.numbers(curves)
     np.testing.assert_allclose(summary[summary["metric"] == "cd_bias"]["median"], 2 * BIAS[0][1:])
     picture = drawn(spec)
     means, medians = picture.axes[0].get_lines()[::2], picture.axes[0].get_lines()[1::2]
@@ -256,8 +256,8 @@ def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
         assert median.get_linewidth() < mean.get_linewidth()
         assert median.get_linestyle() == mean.get_linestyle()
     assert picture.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
-    assert "Thin dark lines: medians over the trials." in spec.caption(found)
-    assert "median" not in frames.summarise(found.frame, Band())
+    assert "Thin dark lines: medians over the trials." in spec.caption(curves)
+    assert "median" not in frames.summarise(curves.frame, Band())
 
 
 def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):

@@ -124,10 +124,12 @@ def test_what_cannot_be_shown_is_refused(overlay, changes, message):
 
 
 def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
-    found = plan(overlay(algorithms=["cd_1", "pcd_1", "pt_10"]))
-    (output,) = [one for one in found.outputs.values() if one.spec.kind == "learned_images"]
-    assert [found.jobs[run].settings.trials for run in output.jobs] == [1, 1, 1]
-    assert {found.jobs[run].settings.seed for run in output.jobs} == {found.jobs[output.jobs[0]].settings.seed}
-    assert {found.jobs[job].kind for job in output.jobs} == {"train"}
-    (fewer,) = [one for one in output.spec.differences if one.setting == "iterations"]
+    overlay_plan = plan(overlay(algorithms=["cd_1", "pcd_1", "pt_10"]))
+    (output,) = [entry for entry in overlay_plan.outputs.values() if entry.spec.kind == "learned_images"]
+    assert [overlay_plan.jobs[run].settings.trials for run in output.jobs] == [1, 1, 1]
+    assert {overlay_plan.jobs[run].settings.seed for run in output.jobs} == {
+        overlay_plan.jobs[output.jobs[0]].settings.seed
+    }
+    assert {overlay_plan.jobs[job].kind for job in output.jobs} == {"train"}
+    (fewer,) = [change for change in output.spec.differences if change.setting == "iterations"]
     assert (fewer.setting, fewer.published, fewer.kind) == ("iterations", 10000, "budget")

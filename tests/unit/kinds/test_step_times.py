@@ -59,13 +59,13 @@ def measured(spec: dict, algorithm: str, against: str):
 
 def test_the_interval_holds_the_ratio_in_as_many_trials_as_it_says_and_load_cancels():
     rng, ratio, trials = np.random.default_rng(5), 1.3, 2003
-    found = np.array([intervals.ratio_of_times([turns(rng, ratio), turns(rng, ratio)]) for _ in range(trials)])
-    missed = ((found[:, 1] > ratio) | (found[:, 2] < ratio)).sum()
+    ratios = np.array([intervals.ratio_of_times([turns(rng, ratio), turns(rng, ratio)]) for _ in range(trials)])
+    missed = ((ratios[:, 1] > ratio) | (ratios[:, 2] < ratio)).sum()
     # Outside these counts for one seed in 5000 if the interval fails in 5 % of the trials, or in a few less: noise with
     # long tails makes it wider.
     assert stats.binom.ppf(1e-4, trials, 0.035) <= missed <= stats.binom.ppf(1 - 1e-4, trials, 0.05)
     # Unpaired, the load would make it 25 % wide.
-    assert np.median(found[:, 2] / found[:, 1]) < 1.06
+    assert np.median(ratios[:, 2] / ratios[:, 1]) < 1.06
 
 
 def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
@@ -73,10 +73,10 @@ def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
     first, second = turns(rng, 1.5), turns(rng, 6.0)
     bars, modes = (dict(zip(("pop_cd_1", "cd_1"), times, strict=True)) for times in (first, second))
     rows = {"bars": bars, "modes": modes | {"pt_10": 4 * second[0]}}
-    found = measured(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
+    ratio = measured(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
     logs = np.log([first[0] / first[1], second[0] / second[1]]).mean(axis=0)
     half = logs.std(ddof=1) / np.sqrt(ROUNDS) * stats.t.ppf(0.975, ROUNDS - 1)
-    assert (found.value, found.low, found.high) == pytest.approx(np.exp(logs.mean() + half * np.array([0, -1, 1])))
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx(np.exp(logs.mean() + half * np.array([0, -1, 1])))
     alone = measured(step_table(tmp_path, rows), "pt_10", "pop_cd_1")
     assert (alone.value, alone.low, alone.high) == pytest.approx((4.0, 4.0, 4.0))
 

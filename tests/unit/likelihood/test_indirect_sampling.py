@@ -27,23 +27,23 @@ def streams(m, seed=7):
 @pytest.mark.parametrize("m", [1, 13, 67, 2003])
 def test_it_is_the_direct_formula_at_every_point(m):
     rows, samples = binary_data(ROWS, m, 1), streams(m)
-    found, flips = IndirectSampling(rows, R), np.array([0.002, 0.07, 0.31, 0.5])
+    sampling, flips = IndirectSampling(rows, R), np.array([0.002, 0.07, 0.31, 0.5])
     last = 0
     for count in (1, 2, 50, SAMPLES):
-        found.add(samples[:, last:count])
+        sampling.add(samples[:, last:count])
         last = count
         expected = [[directly(rows, samples[r, :count], flip) for flip in flips] for r in range(R)]
-        np.testing.assert_allclose(found.log_likelihood(flips), expected, rtol=1e-11)
-    assert found.samples == SAMPLES
-    assert (found.counts.sum(axis=-1) == SAMPLES).all()
+        np.testing.assert_allclose(sampling.log_likelihood(flips), expected, rtol=1e-11)
+    assert sampling.samples == SAMPLES
+    assert (sampling.counts.sum(axis=-1) == SAMPLES).all()
 
 
 def test_replicas_may_have_flips_of_their_own():
     rows, samples = binary_data(ROWS, 13, 1), streams(13)
-    found = IndirectSampling(rows, R)
-    found.add(samples)
-    both = found.log_likelihood([0.1, 0.3])
-    own = found.log_likelihood([[0.1], [0.3]])
+    sampling = IndirectSampling(rows, R)
+    sampling.add(samples)
+    both = sampling.log_likelihood([0.1, 0.3])
+    own = sampling.log_likelihood([[0.1], [0.3]])
     np.testing.assert_allclose(own[:, 0], [both[0, 0], both[1, 1]], rtol=1e-12)
 
 
@@ -52,27 +52,27 @@ def test_the_best_flip_is_that_of_the_noise():
     rng, m = np.random.default_rng(3), 1009
     prototypes = rng.integers(0, 2, (5, m), dtype=np.uint8)
     rows = prototypes[rng.integers(0, 5, 97)] ^ (rng.random((97, m)) < 0.1).astype(np.uint8)
-    found = IndirectSampling(rows)
-    found.add(prototypes[None])
+    sampling = IndirectSampling(rows)
+    sampling.add(prototypes[None])
     # 97 * 1009 units: the standard deviation of the estimate is 0.001; neighbouring flips are 4 % apart.
-    assert found.best_flips()[0] == pytest.approx(0.1, rel=0.06)
+    assert sampling.best_flips()[0] == pytest.approx(0.1, rel=0.06)
 
 
 def test_the_best_flip_is_the_best_of_all():
     rows, samples = binary_data(ROWS, 67, 1), streams(67)
-    found = IndirectSampling(rows, R)
+    sampling = IndirectSampling(rows, R)
     for part in np.array_split(samples, 5, axis=1):
-        found.add(part)
-        everywhere = found.log_likelihood(indirect_sampling.FLIPS)
-        np.testing.assert_array_equal(found.best_flips(), indirect_sampling.FLIPS[everywhere.argmax(axis=1)])
+        sampling.add(part)
+        everywhere = sampling.log_likelihood(indirect_sampling.FLIPS)
+        np.testing.assert_array_equal(sampling.best_flips(), indirect_sampling.FLIPS[everywhere.argmax(axis=1)])
 
 
 def test_samples_that_are_the_rows_leave_the_number_of_samples():
     rows = np.eye(17, dtype=np.uint8)
-    found = IndirectSampling(rows)
-    found.add(rows[None])
+    sampling = IndirectSampling(rows)
+    sampling.add(rows[None])
     flip = 1e-9
-    np.testing.assert_allclose(found.log_likelihood(flip)[0, 0], -np.log(17), atol=1e-6)
+    np.testing.assert_allclose(sampling.log_likelihood(flip)[0, 0], -np.log(17), atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 13), (2, 5, 12), (5, 13)])
@@ -82,13 +82,13 @@ def test_samples_of_another_shape_are_one_line(shape):
 
 
 def test_flips_out_of_range_and_no_samples_are_one_line():
-    found = IndirectSampling(binary_data(ROWS, 13), R)
+    sampling = IndirectSampling(binary_data(ROWS, 13), R)
     with pytest.raises(SettingsError, match="got no samples"):
-        found.log_likelihood(0.1)
-    found.add(streams(13))
+        sampling.log_likelihood(0.1)
+    sampling.add(streams(13))
     for flip in (0.0, 0.51):
         with pytest.raises(SettingsError, match="must be flips above 0, at most 0"):
-            found.log_likelihood(flip)
+            sampling.log_likelihood(flip)
 
 
 @NEEDS_COMPILER

@@ -26,21 +26,21 @@ SIZES = pytest.mark.parametrize(("m", "n"), [(7, 3), (3, 7), (5, 5), (1, 1), (1,
 def test_log_partition_is_the_sum_over_all_states(m, n):
     rbm = random_rbm(m, n, (2,), seed=m + n)
     expected = [Enumerated.of(rbm[r]).log_partition for r in range(2)]
-    found = exact_log_partition(rbm)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+    log_z = exact_log_partition(rbm)
+    assert log_z.dtype == np.float64
+    np.testing.assert_allclose(log_z, expected, rtol=1e-13, atol=1e-13)
 
 
 @SIZES
 def test_model_statistics_are_the_expectations_of_the_joint_table(m, n):
     rbm = random_rbm(m, n, (2,), seed=m + n)
-    found = exact_model_statistics(rbm)
+    statistics = exact_model_statistics(rbm)
     for r in range(2):
         table = Enumerated.of(rbm[r])
         both = np.einsum("st,si,tj->ij", table.joint, table.visible, table.hidden)
-        np.testing.assert_allclose(found.W[r], both, rtol=1e-12)
-        np.testing.assert_allclose(found.b[r], table.joint.sum(axis=1) @ table.visible, rtol=1e-12)
-        np.testing.assert_allclose(found.c[r], table.joint.sum(axis=0) @ table.hidden, rtol=1e-12)
+        np.testing.assert_allclose(statistics.W[r], both, rtol=1e-12)
+        np.testing.assert_allclose(statistics.b[r], table.joint.sum(axis=1) @ table.visible, rtol=1e-12)
+        np.testing.assert_allclose(statistics.c[r], table.joint.sum(axis=0) @ table.hidden, rtol=1e-12)
 
 
 @SIZES
@@ -122,13 +122,13 @@ def test_leading_axes_and_types():
     for parts in (statistics, gradient):
         assert [part.shape for part in parts] == [(2, 7, 5, 3), (2, 7, 5), (2, 7, 3)]
         assert {part.dtype for part in parts} == {np.dtype(np.float64)}
-    one = many[1, 3]
-    assert exact_log_partition(one).shape == ()
-    assert exact_log_partition(one) == log_partition[1, 3]
-    assert log_likelihood(one, data, log_partition[1, 3]) == values[1, 3]
-    np.testing.assert_allclose(exact_gradient(one, data).flat(), gradient.flat()[1, 3], rtol=0, atol=1e-15)
+    rbm = many[1, 3]
+    assert exact_log_partition(rbm).shape == ()
+    assert exact_log_partition(rbm) == log_partition[1, 3]
+    assert log_likelihood(rbm, data, log_partition[1, 3]) == values[1, 3]
+    np.testing.assert_allclose(exact_gradient(rbm, data).flat(), gradient.flat()[1, 3], rtol=0, atol=1e-15)
     # float32 parameters are taken for what they are, in float64.
-    np.testing.assert_allclose(log_partition[1, 3], Enumerated.of(one).log_partition, rtol=1e-13)
+    np.testing.assert_allclose(log_partition[1, 3], Enumerated.of(rbm).log_partition, rtol=1e-13)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 300, 5000])
@@ -138,8 +138,8 @@ def test_blocks_of_bounded_memory_change_nothing(monkeypatch, block_bytes):
     whole = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
     monkeypatch.setattr(exact, "BLOCK_BYTES", block_bytes)
     cut = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
-    for one, other in zip(whole, cut, strict=True):
-        np.testing.assert_allclose(other, one, rtol=1e-12)
+    for array, other in zip(whole, cut, strict=True):
+        np.testing.assert_allclose(other, array, rtol=1e-12)
 
 
 def test_memory_of_a_large_data_set_is_bounded(monkeypatch):

@@ -44,9 +44,9 @@ def test_the_average_over_chains_has_the_expectation_of_the_gibbs_chain(steps):
         expected, shorter, longer = (np.linalg.matrix_power(table.gibbs, steps + d)[state, state] for d in (1, 0, 2))
         stream = stream_of(replicas, seed=number)
         alike = repeated(model, replicas)
-        found = np.exp(reconstruction_log_likelihood(alike, row[None], stream, chains=1, steps=steps).value)
-        error = found.std(ddof=1) / np.sqrt(replicas)
-        assert abs(found.mean() - expected) < norm.isf(ERROR_RATE / len(rows) / 2) * error
+        probabilities = np.exp(reconstruction_log_likelihood(alike, row[None], stream, chains=1, steps=steps).value)
+        error = probabilities.std(ddof=1) / np.sqrt(replicas)
+        assert abs(probabilities.mean() - expected) < norm.isf(ERROR_RATE / len(rows) / 2) * error
         # The test has power: a step less or more gives another value.
         assert min(abs(shorter - expected), abs(longer - expected)) > 8 * error
 
@@ -66,37 +66,37 @@ def test_value_by_hand_from_the_same_random_numbers(chains):
     mean = sigmoid(h @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]).reshape(3, len(rows), chains, M)
     probability = np.where(rows[:, None, :] == 1, mean, 1 - mean).prod(axis=-1)
     again = stream_of(3)
-    found = reconstruction_log_likelihood(rbm, rows, again, chains=chains, steps=steps).value
-    np.testing.assert_allclose(found, np.log(probability.mean(axis=-1)).mean(axis=-1), rtol=1e-12)
+    log_likelihood = reconstruction_log_likelihood(rbm, rows, again, chains=chains, steps=steps).value
+    np.testing.assert_allclose(log_likelihood, np.log(probability.mean(axis=-1)).mean(axis=-1), rtol=1e-12)
     assert again.number == stream.number
 
 
 def test_the_error_is_that_over_the_chains():
     # The delta method neglects terms of order 1 / chains. The spread of 2003 values is known to 4.7 % (3 sigma).
     rbm, rows = repeated(random_rbm(M, N, seed=5), 2003), binary_data(7, M)
-    found = reconstruction_log_likelihood(rbm, rows, stream_of(2003), chains=101, steps=2)
-    assert np.sqrt((found.error**2).mean()) == pytest.approx(found.value.std(), rel=0.06)
+    estimate = reconstruction_log_likelihood(rbm, rows, stream_of(2003), chains=101, steps=2)
+    assert np.sqrt((estimate.error**2).mean()) == pytest.approx(estimate.value.std(), rel=0.06)
     assert np.isnan(reconstruction_log_likelihood(rbm[:2], rows, stream_of(2), chains=1, steps=2).error).all()
 
 
 def test_a_replica_is_the_same_alone_and_among_others_in_blocks(monkeypatch):
     rbm, rows = random_rbm(M, N, (5,), seed=4, dtype=np.float32), binary_data(11, M)
     monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 3 * (M + N) * 4)  # four rows a block, one replica each
-    found = np.transpose(reconstruction_log_likelihood(rbm, rows, stream_of(5), chains=3, steps=2))
+    estimates = np.transpose(reconstruction_log_likelihood(rbm, rows, stream_of(5), chains=3, steps=2))
     for r in range(5):
         alone = Stream(5, [r], Purpose.RECONSTRUCTION)
         same = reconstruction_log_likelihood(rbm[r : r + 1], rows, alone, chains=3, steps=2)
-        np.testing.assert_array_equal(np.transpose(same), found[r : r + 1])
+        np.testing.assert_array_equal(np.transpose(same), estimates[r : r + 1])
         assert alone.number == 3 * 5  # blocks, each with the draw of the start and two a step
-    assert len(set(found[:, 0])) == 5
+    assert len(set(estimates[:, 0])) == 5
 
 
 @pytest.mark.parametrize("leading", [(), (2, 3)])
 def test_leading_axes_are_those_of_the_models(leading):
     rbm, rows, count = random_rbm(M, N, leading), binary_data(7, M), int(np.prod(leading))
-    found = reconstruction_log_likelihood(rbm, rows, stream_of(count), chains=3, steps=2)
+    estimate = reconstruction_log_likelihood(rbm, rows, stream_of(count), chains=3, steps=2)
     expected = reconstruction_log_likelihood(rbm.replicas, rows, stream_of(count), chains=3, steps=2)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(estimate, expected, strict=True):
         assert ours.shape == leading
         np.testing.assert_array_equal(ours.ravel(), theirs)
     with pytest.raises(SettingsError, match=rf"^stream: must have {count} trials, one per RBM, got 5$"):
@@ -115,8 +115,10 @@ def test_on_a_device_it_is_that_on_the_host():
     host, rows = random_rbm(M, N, (3,)), binary_data(7, M)
     with cuda_on_cpu():
         models = host.like(DeviceArray(np.empty(0))), host
-        found, expected = (reconstruction_log_likelihood(rbm, rows, stream_of(3), chains=4, steps=2) for rbm in models)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+        estimate, expected = (
+            reconstruction_log_likelihood(rbm, rows, stream_of(3), chains=4, steps=2) for rbm in models
+        )
+    np.testing.assert_allclose(estimate, expected, rtol=1e-12)
 
 
 DATA = binary_data(23, 29)
@@ -137,9 +139,9 @@ def values_of(result):
 @pytest.mark.parametrize("hidden", [4, 31])
 def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
     result, plain = (trainer.run(DATA, settings_for(hidden, **changes)) for changes in ({}, {"proxy": None}))
-    found = values_of(result)
-    assert found.index.tolist() == [0, 3, 6, 9, 12]
-    assert found.columns.tolist() == [4, 5]
+    curves = values_of(result)
+    assert curves.index.tolist() == [0, 3, 6, 9, 12]
+    assert curves.columns.tolist() == [4, 5]
     # Training and the other metrics are what they are without it.
     assert result.rbm.W.tobytes() == plain.rbm.W.tobytes()
     assert result.snapshots.keys() == plain.snapshots.keys()
@@ -150,7 +152,7 @@ def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
     stream = Stream(3, [4, 5], Purpose.RECONSTRUCTION, 12 << 32)
     rows = DATA[[0, 3, 6, 9, 13, 16, 19]]
     expected = reconstruction_log_likelihood(result.rbm, rows, stream, chains=3, steps=2).value
-    np.testing.assert_array_equal(found.loc[12], expected)
+    np.testing.assert_array_equal(curves.loc[12], expected)
 
 
 def test_it_depends_on_seed_trial_and_iteration_only():

@@ -43,7 +43,7 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def found(rbm, rows):
+def quantities(rbm, rows):
     return certificate(rbm, rows, SETTINGS, binary_data(19, M, 2))
 
 
@@ -116,18 +116,18 @@ def test_r_hat_tells_chains_that_have_not_met():
 # --- Quantities ------------------------------------------------------------------------------------------------------
 
 
-def test_quantities_are_there_once_for_each_model(found):
-    assert not found.duplicated(["trial", "quantity", "step"]).any()
-    assert sorted(found["trial"].unique()) == list(range(TRIALS))
-    assert np.isfinite(found["value"]).all()
-    walked = found[found["step"] > 0]
+def test_quantities_are_there_once_for_each_model(quantities):
+    assert not quantities.duplicated(["trial", "quantity", "step"]).any()
+    assert sorted(quantities["trial"].unique()) == list(range(TRIALS))
+    assert np.isfinite(quantities["value"]).all()
+    walked = quantities[quantities["step"] > 0]
     assert sorted(walked["step"].unique()) == [1, 2, 4, 8, 16]
     assert set(walked["quantity"]) == {"from_noise", "from_noise_error", "from_rows", "from_rows_error"}
 
 
-def test_the_interval_holds_both_sides_of_log_z(found, rbm):
+def test_the_interval_holds_both_sides_of_log_z(quantities, rbm):
     for trial in range(TRIALS):
-        values = scalars(found, trial)
+        values = scalars(quantities, trial)
         assert values["exact_log_partition"] == pytest.approx(exact_log_partition(rbm)[trial], rel=1e-6)
         for side in ("forward", "reverse"):
             width = norm.ppf(0.975) * values[f"{side}_error"]
@@ -151,8 +151,8 @@ def test_the_interval_of_tempered_chains_is_that_of_their_estimate(rbm, rows):
     assert not {name for name in values if name.startswith(("forward", "reverse"))}
 
 
-def test_likelihoods_of_rows_and_of_independent_units(found, rbm, rows):
-    values = scalars(found, 1)
+def test_likelihoods_of_rows_and_of_independent_units(quantities, rbm, rows):
+    values = scalars(quantities, 1)
     exact = log_likelihood(rbm[1], rows, exact_log_partition(rbm[1]))
     shift = values["log_partition_high"] - values["exact_log_partition"]
     assert values["log_likelihood_low"] == pytest.approx(exact - shift, rel=1e-5)
@@ -196,19 +196,19 @@ def test_the_rates_of_units_bound_the_divergence(rows, monkeypatch):
     assert values["rate_divergence_low"] < (data * np.log(data / model, where=data > 0, out=0 * data)).sum()
 
 
-def test_models_are_examined_one_by_one(found, rbm, rows):
+def test_models_are_examined_one_by_one(quantities, rbm, rows):
     alone = SETTINGS.model_copy(update={"first_model": 1, "models": 1})
-    one = certificate(rbm, rows, alone, binary_data(19, M, 2))
-    pd.testing.assert_frame_equal(one, found[found["trial"] == 1].reset_index(drop=True))
+    frame = certificate(rbm, rows, alone, binary_data(19, M, 2))
+    pd.testing.assert_frame_equal(frame, quantities[quantities["trial"] == 1].reset_index(drop=True))
 
 
-def test_a_certificate_goes_on_from_its_checkpoint(found, rbm, rows, tmp_path):
+def test_a_certificate_goes_on_from_its_checkpoint(quantities, rbm, rows, tmp_path):
     signals = iter([None, 15])
     stopping = Checkpointer(tmp_path / "c.npz", 0, lambda: next(signals))
     with pytest.raises(StoppedError, match="part 2 of 3"):
         certificate(rbm, rows, SETTINGS, binary_data(19, M, 2), checkpointer=stopping)
     again = certificate(rbm, rows, SETTINGS, binary_data(19, M, 2), checkpointer=Checkpointer(tmp_path / "c.npz", 0))
-    pd.testing.assert_frame_equal(again, found)
+    pd.testing.assert_frame_equal(again, quantities)
 
 
 def test_wrong_rows_and_models_are_refused(rbm, rows):
@@ -240,8 +240,8 @@ def judged(**changes):
 
 
 def test_nothing_speaks_against_a_good_model():
-    found = verdict(judged())
-    assert (found.word, found.reasons, found.remarks) == (CERTIFIED, (), ())
+    judgement = verdict(judged())
+    assert (judgement.word, judgement.reasons, judgement.remarks) == (CERTIFIED, (), ())
 
 
 FEW = "the rows are too few to see missing or spurious modes of less than"
@@ -252,10 +252,10 @@ FEW = "the rows are too few to see missing or spurious modes of less than"
     [(0.0312, "modes of at least 3.2% of the mass"), (0.37, f"{FEW} 37.0%"), (1.0, f"{FEW} 100.0%")],
 )
 def test_where_nothing_is_wrong_the_words_are_of_faults_that_could_be_seen(detectable, words):
-    found = verdict(judged(spurious_detectable=detectable))
-    assert words in found.in_words
-    assert found.detectable == detectable
-    assert (found.word, f"{found}") == (CERTIFIED, CERTIFIED)
+    judgement = verdict(judged(spurious_detectable=detectable))
+    assert words in judgement.in_words
+    assert judgement.detectable == detectable
+    assert (judgement.word, f"{judgement}") == (CERTIFIED, CERTIFIED)
 
 
 def test_the_rows_that_modes_are_judged_by_are_named():
@@ -284,10 +284,10 @@ def test_the_rows_that_modes_are_judged_by_are_named():
     ],
 )
 def test_each_fault_has_its_reason(changes, word, reason):
-    found = verdict(judged(**changes))
-    assert found.word == word
-    assert any(words.startswith(reason) for words in found.reasons)
-    assert found.in_words == f"{found}"
+    judgement = verdict(judged(**changes))
+    assert judgement.word == word
+    assert any(words.startswith(reason) for words in judgement.reasons)
+    assert judgement.in_words == f"{judgement}"
 
 
 def test_a_distance_that_is_not_clear_is_no_fault():
@@ -324,7 +324,7 @@ def test_certify_prints_a_verdict_for_each_model(files, capsys):
     assert set(pd.read_csv(out).columns) == set(module.COLUMNS)
 
 
-def test_the_step_of_the_workflow_writes_table_and_meta(files, found):
+def test_the_step_of_the_workflow_writes_table_and_meta(files, quantities):
     out, settings = files / "out", SETTINGS.model_dump_json()
     command = ["job", "certificate", "--settings", settings, "--data", f"{files / 'data.npz'}", "--model", f"{files}"]
     assert main([*command, "--out", f"{out}"]) == 0

@@ -55,9 +55,9 @@ def now(settings=None) -> str:
 
 @pytest.mark.parametrize(("kind", "registry"), [("estimator", estimators.REGISTRY), ("update", updates.REGISTRY)])
 def test_every_estimator_and_update_rule_has_its_own(kind, registry):
-    found = {fingerprint(run(**{kind: name}), 784) for name in registry.names()}
-    assert len(found) == len(registry.names())
-    assert fingerprints.UNKNOWN not in found
+    digests = {fingerprint(run(**{kind: name}), 784) for name in registry.names()}
+    assert len(digests) == len(registry.names())
+    assert fingerprints.UNKNOWN not in digests
 
 
 def test_every_sampler_has_its_own():
@@ -82,10 +82,10 @@ def test_every_sampler_has_its_own():
     ids=lambda settings: type(settings).__name__,
 )
 def test_kernels_that_agree_have_the_fingerprint_of_the_reference(settings):
-    found = now(settings)
-    assert found != fingerprints.UNKNOWN
+    digest = now(settings)
+    assert digest != fingerprints.UNKNOWN
     with reference_kernels():
-        assert now(settings) == found
+        assert now(settings) == digest
 
 
 def test_seeds_sizes_and_rates_do_not_matter():
@@ -128,10 +128,10 @@ def test_an_estimator_with_an_error_has_none(monkeypatch):
 
 def test_it_is_computed_once_for_the_sources_as_they_are(monkeypatch):
     told = []
-    found = fingerprint(run(), 784, lambda: told.append("computing"))
+    digest = fingerprint(run(), 784, lambda: told.append("computing"))
     fingerprints._known.cache_clear()
     monkeypatch.setattr(probes, "behaviour", None)
-    assert fingerprint(run(), 784, lambda: told.append("again")) == found
+    assert fingerprint(run(), 784, lambda: told.append("again")) == digest
     assert told == ["computing"]
 
 

@@ -78,13 +78,13 @@ def standard_errors(values, expected):
     return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def covers(found, value):
+def covers(measurements, value):
     """Return whether the intervals hold the value at their nominal rate.
 
     Binomial with error rate 1e-3, and 2 % for the jackknife's own error in 20 blocks.
     """
-    covered = ((found.bias_low < value) & (value < found.bias_high)).mean()
-    return abs(covered - 0.95) < norm.isf(5e-4) * np.sqrt(0.95 * 0.05 / len(found)) + 0.02
+    covered = ((measurements.bias_low < value) & (value < measurements.bias_high)).mean()
+    return abs(covered - 0.95) < norm.isf(5e-4) * np.sqrt(0.95 * 0.05 / len(measurements)) + 0.02
 
 
 def test_results_are_tidy_and_complete():
@@ -119,7 +119,7 @@ def test_numbers_are_those_of_the_published_definitions(trial, batch, unbiased):
             return population, state, diagnostics
 
     estimators.REGISTRY._makers[unbiased] = Recording
-    found = measured(rbm, estimate_settings(unbiased, batch=batch, estimates=57), truths).loc[trial]
+    measurement = measured(rbm, estimate_settings(unbiased, batch=batch, estimates=57), truths).loc[trial]
     positive, negative = np.array(seen, dtype=np.float64).transpose(1, 0, 2)
     gradients, mean = positive - negative, (positive - negative).mean(axis=0)
     variance = ((gradients - mean) ** 2).sum(axis=1).mean() / P
@@ -127,13 +127,15 @@ def test_numbers_are_those_of_the_published_definitions(trial, batch, unbiased):
     table = Enumerated.of(rbm[trial])
     all_rows = table.f[table.numbers_of(DATA)].mean(axis=0)
     raw = ((mean - (all_rows - truths["exact"].mean[trial])) ** 2).sum() / P
-    values = [found.variance, found.variance_negative_phase, found.bias]
+    values = [measurement.variance, measurement.variance_negative_phase, measurement.bias]
     np.testing.assert_allclose(values, [variance, of_negative, raw], rtol=1e-9)
-    np.testing.assert_allclose(found.bias_debiased, found.bias - found.bias_floor, rtol=1e-9)
-    assert found.bias_low < found.bias_debiased < found.bias_high
-    np.testing.assert_allclose(found.bias_high - found.bias_debiased, found.bias_debiased - found.bias_low, rtol=1e-9)
+    np.testing.assert_allclose(measurement.bias_debiased, measurement.bias - measurement.bias_floor, rtol=1e-9)
+    assert measurement.bias_low < measurement.bias_debiased < measurement.bias_high
+    np.testing.assert_allclose(
+        measurement.bias_high - measurement.bias_debiased, measurement.bias_debiased - measurement.bias_low, rtol=1e-9
+    )
     again = measured(rbm, settings, truths).loc[trial]
-    np.testing.assert_allclose(again[QUANTITIES[:-1]], found[QUANTITIES[:-1]], rtol=1e-12)
+    np.testing.assert_allclose(again[QUANTITIES[:-1]], measurement[QUANTITIES[:-1]], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("k", "estimates"), [(1, 1000), (3, 200)])
@@ -143,7 +145,7 @@ def test_bias_and_variance_of_cd_are_the_enumerated_ones(k, estimates):
     mean, variances = cd_moments(model, k)
     exact_variance = variances.sum(axis=0).sum() / ROWS**2 / P
     exact_bias = ((mean.mean(axis=0) - Enumerated.of(model).expectation) ** 2).sum() / P
-    found = measured(repeated(model, REPLICAS), estimate_settings("cd", estimates=estimates, k=k))
+    measurements = measured(repeated(model, REPLICAS), estimate_settings("cd", estimates=estimates, k=k))
     expected = {
         "variance": exact_variance * (1 - 1 / estimates),
         "bias": exact_bias + exact_variance / estimates,
@@ -151,22 +153,22 @@ def test_bias_and_variance_of_cd_are_the_enumerated_ones(k, estimates):
         "bias_debiased": exact_bias,
     }
     for quantity, value in expected.items():
-        assert abs(standard_errors(found[quantity], value)) < norm.isf(2e-4 / 4 / 2), quantity
+        assert abs(standard_errors(measurements[quantity], value)) < norm.isf(2e-4 / 4 / 2), quantity
     # Where the bias is of the size of its floor (k = 3) the intervals are too narrow for their name: 88 % or so.
     if k == 1:
-        assert covers(found, exact_bias)
-        assert (found.bias_low > 0).mean() > 0.95
+        assert covers(measurements, exact_bias)
+        assert (measurements.bias_low > 0).mean() > 0.95
 
 
 def test_an_estimate_without_bias_has_intervals_that_hold_zero(unbiased):
     # As above, where the truth is zero.
     model = two_mode_rbm(M, N, coupling=7.0)
-    found = measured(repeated(model, REPLICAS), estimate_settings(unbiased, estimates=200))
-    assert covers(found, 0)
-    assert abs(standard_errors(found.bias_debiased, 0)) < norm.isf(1e-4)
+    measurements = measured(repeated(model, REPLICAS), estimate_settings(unbiased, estimates=200))
+    assert covers(measurements, 0)
+    assert abs(standard_errors(measurements.bias_debiased, 0)) < norm.isf(1e-4)
     # The raw bias is nothing but floor, as the published 7.99706e-09 of artificial modes.
-    assert abs(standard_errors(found.bias - found.bias_floor, 0)) < norm.isf(1e-4)
-    assert found.bias.min() > 0
+    assert abs(standard_errors(measurements.bias - measurements.bias_floor, 0)) < norm.isf(1e-4)
+    assert measurements.bias.min() > 0
 
 
 @pytest.mark.parametrize("quantity", ["variance", "variance_negative_phase"])
@@ -181,25 +183,25 @@ def test_mini_batches_add_their_own_variance(quantity):
     expected = (variances.mean(axis=0).sum() + between) / batch / P
     # 198 estimates are 66 whole epochs, each of which shows every row once: their mean has no variance between rows.
     of_mean = variances.mean(axis=0).sum() / ROWS / P / (estimates / 3)
-    found = measured(repeated(model, REPLICAS), estimate_settings("cd", batch=batch, estimates=estimates))
-    assert abs(standard_errors(found[quantity], expected - of_mean)) < norm.isf(1e-4)
+    measurements = measured(repeated(model, REPLICAS), estimate_settings("cd", batch=batch, estimates=estimates))
+    assert abs(standard_errors(measurements[quantity], expected - of_mean)) < norm.isf(1e-4)
     exact_bias = ((mean.mean(axis=0) - table.expectation) ** 2).sum() / P
-    assert abs(standard_errors(found.bias, exact_bias + of_mean)) < norm.isf(1e-4)
+    assert abs(standard_errors(measurements.bias, exact_bias + of_mean)) < norm.isf(1e-4)
 
 
 def test_the_floor_of_mini_batches_is_what_they_leave():
     # Error rate 2e-4, as above: on average the debiased bias is the exact one.
     model = two_mode_rbm(M, N, coupling=9.0)
     exact_bias = ((cd_moments(model)[0].mean(axis=0) - Enumerated.of(model).expectation) ** 2).sum() / P
-    found = measured(repeated(model, REPLICAS), estimate_settings("cd", batch=4, estimates=198))
-    assert abs(standard_errors(found.bias_debiased, exact_bias)) < norm.isf(1e-4)
+    measurements = measured(repeated(model, REPLICAS), estimate_settings("cd", batch=4, estimates=198))
+    assert abs(standard_errors(measurements.bias_debiased, exact_bias)) < norm.isf(1e-4)
 
 
 def test_the_floor_of_persistent_chains_is_what_they_leave():
     # Error rate 2e-4: PCD has no bias in the long run, so that the debiased bias is zero on average, but for the start.
     model = two_mode_rbm(M, N, coupling=7.0)
-    found = measured(repeated(model, REPLICAS), estimate_settings("pcd", estimates=1000, k=5))
-    assert abs(standard_errors(found.bias_debiased, 0)) < norm.isf(1e-4)
+    measurements = measured(repeated(model, REPLICAS), estimate_settings("pcd", estimates=1000, k=5))
+    assert abs(standard_errors(measurements.bias_debiased, 0)) < norm.isf(1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -288,14 +290,14 @@ def test_trials_are_measured_on_their_own(seed):
 
 def test_estimates_that_are_statistics_have_no_variance():
     rbm = random_rbm(M, N, (2,), seed=1)
-    found = measured(rbm, estimate_settings("exact", estimates=5))
-    np.testing.assert_allclose(found[["variance", "bias"]], 0, atol=1e-25)
+    measurements = measured(rbm, estimate_settings("exact", estimates=5))
+    np.testing.assert_allclose(measurements[["variance", "bias"]], 0, atol=1e-25)
 
 
 def test_too_few_estimates_give_an_interval_without_ends():
-    found = measured(random_rbm(M, N, (1,), seed=1), estimate_settings("cd", estimates=2))
-    assert found.bias_low[0] == -np.inf
-    assert found.bias_high[0] == np.inf
+    measurements = measured(random_rbm(M, N, (1,), seed=1), estimate_settings("cd", estimates=2))
+    assert measurements.bias_low[0] == -np.inf
+    assert measurements.bias_high[0] == np.inf
 
 
 def test_what_is_not_allowed_is_one_line():

@@ -53,25 +53,25 @@ def test_noise_around_a_mode_is_no_spurious_mode():
 @pytest.mark.slow
 def test_masses_within_the_factor_are_reported_with_the_probability_of_the_level():
     """At the edge: rows have exactly `RATIO` times the mass of the samples in one region, and the reverse."""
-    count, found = 300, {"missing": 0, "spurious": 0}
+    count, detections = 300, {"missing": 0, "spurious": 0}
     for seed in range(count):
         generator = np.random.default_rng([seed, 2])
         few, many = in_two_modes(generator, (40, 30), 0.1), in_two_modes(generator, (1200,), 0.1 * RATIO)
-        found["missing"] += compared(generator, many, few)["missing_low"] > 0
+        detections["missing"] += compared(generator, many, few)["missing_low"] > 0
         few, many = in_two_modes(generator, (1200,), 0.1), in_two_modes(generator, (40, 30), 0.1 * RATIO)
-        found["spurious"] += compared(generator, few, many)["spurious_low"] > 0
-    assert max(found.values()) <= binom.isf(ERROR_RATE, count, LEVEL)
+        detections["spurious"] += compared(generator, few, many)["spurious_low"] > 0
+    assert max(detections.values()) <= binom.isf(ERROR_RATE, count, LEVEL)
 
 
 @pytest.mark.slow
 def test_rows_of_the_model_itself_are_refused_with_the_probability_of_the_level():
-    rbm, count, found = random_rbm(13, 5, (1,), seed=3, dtype=np.float64), 300, 0
+    rbm, count, refusals = random_rbm(13, 5, (1,), seed=3, dtype=np.float64), 300, 0
     for seed in range(count):
         draw = exact_samples(rbm, 2 * 701 + 41 * 29, Stream(seed, [0], Purpose.DATA))[0].astype(np.uint8)
         rows, test, samples = draw[:701], draw[701:1402], draw[1402:].reshape(41, 29, 13)
         masses = mass_of_modes(rbm, samples, rows, test, np.random.default_rng(seed).random(CELLS))
-        found += any(masses[f"{name}_low"] > 0 for name in ("missing", "spurious"))
-    assert found <= binom.isf(ERROR_RATE, count, LEVEL)
+        refusals += any(masses[f"{name}_low"] > 0 for name in ("missing", "spurious"))
+    assert refusals <= binom.isf(ERROR_RATE, count, LEVEL)
 
 
 @pytest.mark.slow
@@ -156,10 +156,10 @@ def certified(rbm, rows, test=None):
 @pytest.mark.parametrize("held_out", [True, False])
 def test_models_without_a_fault_are_told_what_would_have_been_seen(planted, held_out):
     rows, rbm = planted["plain"]
-    found = certified(rbm, rows[0], rows[1] if held_out else None)
-    assert (found.word, found.reasons) == (CERTIFIED, ())
-    assert 0.01 < found.detectable < 0.03
-    assert found.in_words.startswith("nothing wrong found: missing or spurious modes of at least 2")
+    judgement = certified(rbm, rows[0], rows[1] if held_out else None)
+    assert (judgement.word, judgement.reasons) == (CERTIFIED, ())
+    assert 0.01 < judgement.detectable < 0.03
+    assert judgement.in_words.startswith("nothing wrong found: missing or spurious modes of at least 2")
 
 
 @pytest.mark.parametrize("held_out", [True, False])
@@ -169,15 +169,15 @@ def test_models_without_a_fault_are_told_what_would_have_been_seen(planted, held
 def test_models_with_a_planted_mode_are_not_certified(planted, model, data, words, held_out):
     """For the mode alone: nothing else is wrong with them."""
     rows = planted[data][0]
-    found = certified(planted[model][1], rows[0], rows[1] if held_out else None)
-    assert found.word != CERTIFIED
-    assert all("less than a third" in reason for reason in found.reasons)
-    assert any(words in reason for reason in found.reasons)
+    judgement = certified(planted[model][1], rows[0], rows[1] if held_out else None)
+    assert judgement.word != CERTIFIED
+    assert all("less than a third" in reason for reason in judgement.reasons)
+    assert any(words in reason for reason in judgement.reasons)
 
 
 def test_modes_of_held_out_rows_that_training_rows_lack_are_no_fault_of_sampling(planted):
-    found = certified(planted["plain"][1], planted["plain"][0][0], planted["mixed"][0][1])
-    assert (found.word, found.reasons) == (CERTIFIED, ())
+    judgement = certified(planted["plain"][1], planted["plain"][0][0], planted["mixed"][0][1])
+    assert (judgement.word, judgement.reasons) == (CERTIFIED, ())
 
 
 def test_few_held_out_rows_are_not_judged_by(planted):

@@ -40,17 +40,17 @@ class Inputs:
 
 def truth(inputs: Inputs, checkpointer: Checkpointer | None, method: str) -> list:
     settings = GroundTruthSettings(method=method, chains=3, burn_in=13, samples=41, seed=inputs.seed)
-    found = gradient_bias.ground_truth(inputs.rbm, inputs.data.train, settings, checkpointer=checkpointer)
-    return [found.mean, found.blocks]
+    ground_truth = gradient_bias.ground_truth(inputs.rbm, inputs.data.train, settings, checkpointer=checkpointer)
+    return [ground_truth.mean, ground_truth.blocks]
 
 
 def estimate(inputs: Inputs, checkpointer: Checkpointer | None, name: str) -> list:
     values = {"estimator": {"name": name}, "batch": 4, "estimates": 31, "seed": inputs.seed}
     settings, truths = parse(EstimateSettings, values, "test"), {"exact": inputs.truth}
-    found = gradient_bias.measure(inputs.rbm, inputs.data.train, settings, truths, checkpointer=checkpointer)
-    timed = found["quantity"] == "seconds_per_estimate"
-    assert (found["value"][timed] > 0).all()
-    return [found[~timed]]
+    table = gradient_bias.measure(inputs.rbm, inputs.data.train, settings, truths, checkpointer=checkpointer)
+    timed = table["quantity"] == "seconds_per_estimate"
+    assert (table["value"][timed] > 0).all()
+    return [table[~timed]]
 
 
 def couple(inputs: Inputs, checkpointer: Checkpointer | None, coupling: str) -> list:
@@ -62,14 +62,14 @@ def sample(inputs: Inputs, checkpointer: Checkpointer | None, name: str) -> list
     grid = {"fast_rate": [0.1, 0.3]} if "fast_rate" in samplers.REGISTRY.get(name).of_replica else {}
     values = {"samplers": {"one": {"name": name, "grid": grid}, "two": {"name": "gibbs"}}, "samples": 23, "points": 4}
     settings = parse(SamplingSettings, values | {"shown": 11, "seed": inputs.seed}, "test")
-    found = sampling.sampled(inputs.rbm, inputs.data, settings, checkpointer=checkpointer)
-    return [found.likelihoods, found.shown]
+    samples = sampling.sampled(inputs.rbm, inputs.data, settings, checkpointer=checkpointer)
+    return [samples.likelihoods, samples.shown]
 
 
-def content(found: list, folder) -> list[str]:
+def content(outputs: list, folder) -> list[str]:
     """Return the checksums of files with these tables and arrays."""
     files = []
-    for number, part in enumerate(found):
+    for number, part in enumerate(outputs):
         file = folder / str(number)
         if hasattr(part, "columns"):
             results.write_table(file, part)
@@ -95,17 +95,17 @@ def _small_pieces(monkeypatch):
 @pytest.mark.parametrize(("measurement", "option"), CASES)
 def test_a_measurement_stopped_after_every_part_ends_as_if_undisturbed(measurement, option, tmp_path):
     expected = content(measurement(Inputs(), None, option), tmp_path)
-    path, stops, found = tmp_path / "state.npz", [], None
-    while found is None:
+    path, stops, outputs = tmp_path / "state.npz", [], None
+    while outputs is None:
         try:
-            found = measurement(Inputs(), Checkpointer(path, stopping=lambda: 15), option)
+            outputs = measurement(Inputs(), Checkpointer(path, stopping=lambda: 15), option)
         except StoppedError as stop:
             stops.append(str(stop))
     assert len(stops) >= 2
     for number, line in enumerate(stops, start=1):
         assert line.startswith(f"stopped at part {number} of ")
         assert line.endswith(f"; run the same command again to resume from {path}")
-    assert content(found, tmp_path) == expected
+    assert content(outputs, tmp_path) == expected
 
 
 class Killed(Exception):

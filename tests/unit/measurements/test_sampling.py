@@ -42,16 +42,16 @@ def rbm():
 
 
 @pytest.fixture(scope="module")
-def found(rbm, data):
+def measurement(rbm, data):
     return sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
 
 
 @pytest.mark.parametrize("size", [1, 3 * 4 * M * N * 3])
-def test_replicas_are_sampled_alike_in_whatever_shards(rbm, data, found, monkeypatch, size):
+def test_replicas_are_sampled_alike_in_whatever_shards(rbm, data, measurement, monkeypatch, size):
     monkeypatch.setattr(sampling, "SHARD_BYTES", size)
     cut = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
-    pd.testing.assert_frame_equal(cut.likelihoods, found.likelihoods)
-    assert all(np.array_equal(cut.shown[name], shown) for name, shown in found.shown.items())
+    pd.testing.assert_frame_equal(cut.likelihoods, measurement.likelihoods)
+    assert all(np.array_equal(cut.shown[name], shown) for name, shown in measurement.shown.items())
 
 
 def test_numbers_of_samples_are_even_in_logarithm_and_end_with_all():
@@ -60,8 +60,8 @@ def test_numbers_of_samples_are_even_in_logarithm_and_end_with_all():
     assert log_grid(3, 60) == [1, 2, 3]
 
 
-def test_every_setting_and_model_has_a_line_at_every_number(found):
-    table = found.likelihoods
+def test_every_setting_and_model_has_a_line_at_every_number(measurement):
+    table = measurement.likelihoods
     assert list(table.columns) == list(results.COLUMNS["isl.parquet"])
     streams = table[table["sampler"] != TRAINING_SET].groupby(["sampler", "setting", "trial"])["samples"].apply(list)
     assert streams.tolist() == [log_grid(37, 5)] * (TRIALS * (2 + 4 + 1 + 1))
@@ -87,8 +87,8 @@ def stream_of(rbm, data, name, trial, **options):
         ("tempering", 0, "parallel_tempering", {"temperatures": 3}),
     ],
 )
-def test_streams_are_those_of_the_setting_alone(found, rbm, data, key, setting, name, options):
-    table = found.likelihoods
+def test_streams_are_those_of_the_setting_alone(measurement, rbm, data, key, setting, name, options):
+    table = measurement.likelihoods
     for trial in range(TRIALS):
         samples, means = stream_of(rbm, data, name, trial, **options)
         own = table[(table["sampler"] == key) & (table["setting"] == setting) & (table["trial"] == trial)]
@@ -102,24 +102,26 @@ def test_streams_are_those_of_the_setting_alone(found, rbm, data, key, setting, 
             assert line.test == pytest.approx(held["test"].log_likelihood(flip)[0, 0], rel=1e-12)
         if trial == 0:
             shown = samples if means is None else means
-            np.testing.assert_array_equal(found.shown[f"{key}-{setting}"], np.rint(255.0 * shown[:11]).astype(np.uint8))
+            np.testing.assert_array_equal(
+                measurement.shown[f"{key}-{setting}"], np.rint(255.0 * shown[:11]).astype(np.uint8)
+            )
 
 
-def test_the_training_rows_are_held_against_the_same_rows(found, data):
-    line = found.likelihoods.query("sampler == @TRAINING_SET").iloc[0]
+def test_the_training_rows_are_held_against_the_same_rows(measurement, data):
+    line = measurement.likelihoods.query("sampler == @TRAINING_SET").iloc[0]
     counted = IndirectSampling(data.test)
     counted.add(data.train[None])
     assert (line["trial"], line["samples"]) == (-1, 29)
     assert line["test"] == pytest.approx(counted.log_likelihood(line["flip"])[0, 0])
 
 
-def test_settings_that_do_not_fit_together_are_sampled_one_after_the_other(found, rbm, data, monkeypatch):
+def test_settings_that_do_not_fit_together_are_sampled_one_after_the_other(measurement, rbm, data, monkeypatch):
     monkeypatch.setattr(sampling, "COUNT_BYTES", 1)
     alone = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
     keys = ["sampler", "setting", "trial", "samples"]
-    one, other = (part.likelihoods.sort_values(keys, ignore_index=True) for part in (found, alone))
-    assert one[keys].equals(other[keys])
-    np.testing.assert_allclose(one["test"], other["test"], rtol=1e-12)
+    table, other = (part.likelihoods.sort_values(keys, ignore_index=True) for part in (measurement, alone))
+    assert table[keys].equals(other[keys])
+    np.testing.assert_allclose(table["test"], other["test"], rtol=1e-12)
 
 
 def test_fewer_rows_are_the_first(rbm, data):
@@ -137,7 +139,7 @@ def test_data_without_test_rows_are_one_line(rbm):
         sampled(rbm, bare, parse(SamplingSettings, SETTINGS, "test"))
 
 
-def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, found, tmp_path):
+def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, measurement, tmp_path):
     datasets.save(data, tmp_path / "data.npz")
     model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": 1, "seed": 1}
     results.write_arrays(tmp_path / "made-5h-run" / "model.npz", model)
@@ -145,9 +147,9 @@ def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, found, tm
     arguments += ["--model", str(tmp_path / "made-5h-run"), "--out", str(tmp_path / "samples")]
     assert main(["job", "sample", *arguments]) == 0
     table = results.read_table(tmp_path / "samples", "isl.parquet")
-    np.testing.assert_allclose(table["test"], found.likelihoods["test"], rtol=1e-12)
+    np.testing.assert_allclose(table["test"], measurement.likelihoods["test"], rtol=1e-12)
     shown = results.read_arrays(tmp_path / "samples" / "shown.npz", ["gibbs-0", "rates-3", "herding-0"])
-    np.testing.assert_array_equal(shown["rates-3"], found.shown["rates-3"])
+    np.testing.assert_array_equal(shown["rates-3"], measurement.shown["rates-3"])
     meta = results.read_meta(tmp_path / "samples")
     assert meta["grids"]["rates"][3] == {"decay": 1.0, "fast_rate": 0.2, "k": 2}
     assert (meta["run"], meta["trials"], meta["data"]["title"]) == ("made-5h-run", TRIALS, "Made")

@@ -36,24 +36,24 @@ def test_half_steps_give_the_power_of_the_matrix(m, n, k):
 
 def test_the_model_is_stationary():
     rbm, tables = model(5, 3, scale=2.0)
-    found = visible_distribution(rbm)
-    np.testing.assert_allclose(found, [table.joint.sum(axis=1) for table in tables], rtol=1e-12)
-    np.testing.assert_allclose(distribution_after(rbm, found, 1), found, rtol=0, atol=1e-14)
+    distribution = visible_distribution(rbm)
+    np.testing.assert_allclose(distribution, [table.joint.sum(axis=1) for table in tables], rtol=1e-12)
+    np.testing.assert_allclose(distribution_after(rbm, distribution, 1), distribution, rtol=0, atol=1e-14)
 
 
 def test_large_weights_do_not_overflow():
     rbm, tables = model(5, 3, scale=300.0)
-    found = distribution_after(rbm, np.full((R, 32), 1 / 32), 3)
+    distribution = distribution_after(rbm, np.full((R, 32), 1 / 32), 3)
     expected = [np.full(32, 1 / 32) @ np.linalg.matrix_power(table.gibbs, 3) for table in tables]
     # Activations of a thousand are themselves rounded at 1e-13.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(distribution, expected, rtol=0, atol=1e-12)
 
 
 def test_parameters_of_single_precision_are_computed_with_in_double():
     rbm, _ = model(5, 3, dtype=np.float32)
-    found = transition_matrix(rbm)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, transition_matrix(rbm.astype(np.float64)))
+    matrix = transition_matrix(rbm)
+    assert matrix.dtype == np.float64
+    np.testing.assert_array_equal(matrix, transition_matrix(rbm.astype(np.float64)))
 
 
 def test_rows_are_counted_by_their_states():

@@ -69,10 +69,10 @@ def test_population_statistics_are_weighted_sums(weights):
     rng = np.random.default_rng(0)
     visible, hidden = rows(M), rng.random((R, ROWS, N))
     w = {"none": None, "positive": rng.random((R, ROWS)), "any sign": rng.normal(size=(R, ROWS))}[weights]
-    found = population_statistics(Population(visible, hidden, w), Buffers(), "x")
+    statistics = population_statistics(Population(visible, hidden, w), Buffers(), "x")
     used = np.full((R, ROWS), 1 / ROWS) if w is None else w
     for r in range(R):
         parts = [(used[r, i], visible[r, i], hidden[r, i]) for i in range(ROWS)]
-        np.testing.assert_allclose(found.W[r], sum(w * np.outer(v, h) for w, v, h in parts), atol=1e-14)
-        np.testing.assert_allclose(found.b[r], sum(w * v for w, v, h in parts), atol=1e-14)
-        np.testing.assert_allclose(found.c[r], sum(w * h for w, v, h in parts), atol=1e-14)
+        np.testing.assert_allclose(statistics.W[r], sum(w * np.outer(v, h) for w, v, h in parts), atol=1e-14)
+        np.testing.assert_allclose(statistics.b[r], sum(w * v for w, v, h in parts), atol=1e-14)
+        np.testing.assert_allclose(statistics.c[r], sum(w * h for w, v, h in parts), atol=1e-14)

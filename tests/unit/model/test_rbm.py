@@ -61,12 +61,12 @@ def test_leading_axes_are_replicas():
     visible, hidden = (rng.random((2, 7, 11, units)) < 0.5 for units in (M, N))
     visible, hidden = visible.astype(float), hidden.astype(float)
     for index in np.ndindex(2, 7):
-        one, v, h = many[index], visible[index], hidden[index]
-        assert one.W.shape == (M, N)
-        np.testing.assert_allclose(many.energy(visible, hidden)[index], one.energy(v, h), rtol=1e-12)
-        np.testing.assert_allclose(many.free_energy(visible)[index], one.free_energy(v), rtol=1e-12)
-        np.testing.assert_allclose(many.hidden_mean(visible)[index], one.hidden_mean(v), rtol=1e-12)
-        np.testing.assert_allclose(many.visible_mean(hidden)[index], one.visible_mean(h), rtol=1e-12)
+        replica, v, h = many[index], visible[index], hidden[index]
+        assert replica.W.shape == (M, N)
+        np.testing.assert_allclose(many.energy(visible, hidden)[index], replica.energy(v, h), rtol=1e-12)
+        np.testing.assert_allclose(many.free_energy(visible)[index], replica.free_energy(v), rtol=1e-12)
+        np.testing.assert_allclose(many.hidden_mean(visible)[index], replica.hidden_mean(v), rtol=1e-12)
+        np.testing.assert_allclose(many.visible_mean(hidden)[index], replica.visible_mean(h), rtol=1e-12)
 
 
 def test_the_same_rows_serve_all_replicas(table):
@@ -142,11 +142,11 @@ def test_parameters_that_are_no_real_numbers_are_one_line(dtype):
 def test_parameters_as_they_should_be_are_not_copied():
     parameters = [np.zeros(shape, np.float32) for shape in ((2, 5, 3), (2, 5), (2, 3))]
     rbm = RBM(*parameters)
-    assert all(ours is given for ours, given in zip(rbm.parameters, parameters, strict=True))
+    assert all(ours is array for ours, array in zip(rbm.parameters, parameters, strict=True))
     # The parts of a run are trained in place.
     for part in (rbm.replicas, rbm[1:], rbm[1]):
         part.W[...] = part.b[...] = part.c[...] = 7
-        assert all((given[1] == 7).all() for given in parameters)
+        assert all((array[1] == 7).all() for array in parameters)
         parameters[0][...] = parameters[1][...] = parameters[2][...] = 0
 
 

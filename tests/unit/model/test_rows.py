@@ -92,12 +92,12 @@ NO_STATES = {
 @pytest.mark.parametrize("wrong", NO_STATES)
 @pytest.mark.parametrize("name", BINARY)
 def test_what_is_not_0_and_1_is_refused(name, wrong):
-    values, found = NO_STATES[wrong]
+    values, description = NO_STATES[wrong]
     if name == "test rows" and values is None:
         return  # there are none
     if (name, wrong) == ("train", "data set"):
         return  # it takes one
-    with pytest.raises(DataError, match=rf"\A.*: must .*, got {found}.*\Z"):
+    with pytest.raises(DataError, match=rf"\A.*: must .*, got {description}.*\Z"):
         BINARY[name](values)
 
 
@@ -161,8 +161,8 @@ def test_rows_of_any_type_are_the_same_rows(convert):
     assert rows.dtype == np.uint8
     assert rows.flags.c_contiguous
     np.testing.assert_array_equal(rows, DATA)
-    found = likelihood.log_likelihood(MODEL, convert(DATA), np.zeros(1))
-    assert found == likelihood.log_likelihood(MODEL, DATA, np.zeros(1))
+    log_likelihoods = likelihood.log_likelihood(MODEL, convert(DATA), np.zeros(1))
+    assert log_likelihoods == likelihood.log_likelihood(MODEL, DATA, np.zeros(1))
 
 
 def test_frames_of_words_or_with_missing_values_are_refused():

@@ -64,8 +64,8 @@ def test_a_transformer_takes_sparse_rows_as_dense_ones():
         model.fit(rows)
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
     for method in ("transform", "score_samples", "pseudo_likelihood"):
-        found = [getattr(model, method)(rows) for model, rows in zip(models, (thin.toarray(), thin), strict=True)]
-        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+        outputs = [getattr(model, method)(rows) for model, rows in zip(models, (thin.toarray(), thin), strict=True)]
+        np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-12)
     # Below a threshold of 0 all entries that are not stored are 1.
     np.testing.assert_array_equal(
         *(RBMTransformer(5, n_iter=1, threshold=-1, random_state=3).fit(rows).components_ for rows in (thin, DATA))

@@ -121,10 +121,10 @@ def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidde
     whole = compute("estimate", settings, "whole", *more)
     blocks = [compute("estimate", settings, block, *more, "--block", block) for block in ("0-2", "2-1", "3-2")]
     joined = compute("estimate", settings, "joined", *more, "--blocks", *blocks)
-    found, expected = (results.read_table(folder, BIAS) for folder in (joined, whole))
-    assert found.drop(columns="value").equals(expected.drop(columns="value"))
+    table, expected = (results.read_table(folder, BIAS) for folder in (joined, whole))
+    assert table.drop(columns="value").equals(expected.drop(columns="value"))
     is_time = expected["quantity"] == "seconds_per_estimate"
-    assert found[~is_time].equals(expected[~is_time])
+    assert table[~is_time].equals(expected[~is_time])
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "sample"])

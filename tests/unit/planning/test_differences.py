@@ -169,17 +169,21 @@ def test_it_is_decided_for_every_field_whether_it_is_a_difference(model, fields)
 @pytest.mark.parametrize(("paper", "key", "part", "change", "expected"), CHANGES)
 def test_a_changed_setting_is_one_difference(published, paper, key, part, change, expected):
     spec = plan(changed(published, paper, change)).outputs[key].spec
-    found = spec.of_part(part)
-    assert [(one.setting, one.kind) for one in found] == ([expected] if expected else [])
+    diffs = spec.of_part(part)
+    assert [(diff.setting, diff.kind) for diff in diffs] == ([expected] if expected else [])
     if expected not in (SAME, ("proxy", SETTING)):  # no panel shows what the proxy evaluates
         assert spec.origin.startswith("Variant of ") == (expected[1] == SETTING)
 
 
 def test_no_paper_differs_from_itself(published):
-    assert {key: one.spec.differences for key, one in plan(published).outputs.items() if one.spec.differences} == {}
+    assert {
+        key: output.spec.differences for key, output in plan(published).outputs.items() if output.spec.differences
+    } == {}
     for key in ("popcd", "ucd", "cd_bias_bound", "rates_fpcd", "sdcp"):
         other = plan(changed(published, key, {"title": "other words, so that everything is compared"}))
-        assert {name: one.spec.differences for name, one in other.outputs.items() if one.spec.differences} == {}
+        assert {
+            name: output.spec.differences for name, output in other.outputs.items() if output.spec.differences
+        } == {}
 
 
 def test_a_changed_rate_and_an_added_curve_are_no_longer_the_paper_s(published):
@@ -194,7 +198,7 @@ def test_a_changed_rate_and_an_added_curve_are_no_longer_the_paper_s(published):
     ]
     # Curves beside the added one are as published, and so is another panel of these data.
     assert spec.of_part("b", "expected_cd_1") == spec.of_part("c") == ()
-    assert [one.kind for one in spec.of_part("b", "weak_decay_1")] == ["setting"]
+    assert [diff.kind for diff in spec.of_part("b", "weak_decay_1")] == ["setting"]
     assert other["cd_bias_bound_fig1"].spec.which == "Figure 1 of cd_bias_bound, paper scale"
 
 
@@ -203,16 +207,16 @@ def test_panels_and_figures_that_are_added_or_left_out_are_named(published):
     change = {"figures": {"fig1": {"panels": {"x": figure["panels"]["a"]}}, "fig9": figure}}
     configuration = changed(published, "cd_bias_bound", change)
     del configuration.papers[0].figures["fig2"].panels["b"]
-    found = plan(configuration).outputs
-    assert variants(found["cd_bias_bound_fig1"].spec) == ["with panel x"]
-    assert found["cd_bias_bound_fig2"].spec.which == "Figure 2 of cd_bias_bound, paper scale, without panel b"
-    assert variants(found["cd_bias_bound_fig9"].spec) == ["not in the paper"]
+    outputs = plan(configuration).outputs
+    assert variants(outputs["cd_bias_bound_fig1"].spec) == ["with panel x"]
+    assert outputs["cd_bias_bound_fig2"].spec.which == "Figure 2 of cd_bias_bound, paper scale, without panel b"
+    assert variants(outputs["cd_bias_bound_fig9"].spec) == ["not in the paper"]
 
 
 def test_what_some_curves_of_a_panel_have_names_them(published):
     change = {"algorithms": {"cd_10": {"options": {"k": 7}}, "pop_cd_10": {"options": {"k": 7}}}}
     spec = plan(changed(published, "popcd", change)).outputs["popcd_fig1"].spec
-    assert phrases(one for one in spec.differences if one.panel == "a") == [
+    assert phrases(diff for diff in spec.differences if diff.panel == "a") == [
         "estimator k 7 (paper: 10)".replace(" ", "\N{NO-BREAK SPACE}") + " for CD-10 and pop-CD-10"
     ]
     assert spec.of_part("a", "cd_1") == ()
@@ -221,7 +225,7 @@ def test_what_some_curves_of_a_panel_have_names_them(published):
 def test_stand_in_data_are_not_other_settings(published):
     entry = {"name": "digits", "options": {"stands_in_for": "mnist"}, "rows": 1797, "visible": 64, "batch": 599}
     spec = plan(changed(published, "popcd", {"data": {"mnist": entry}})).outputs["popcd_fig2"].spec
-    assert {(one.setting, one.kind) for one in spec.of_part("a")} == {("data", DATA), ("batch", DATA)}
+    assert {(diff.setting, diff.kind) for diff in spec.of_part("a")} == {("data", DATA), ("batch", DATA)}
     assert spec.origin == "Figure 2 of popcd"
 
 
@@ -237,8 +241,8 @@ def test_contests_differ_by_their_budgets_rates_and_metrics(published):
     change = {"rates": contest["rates"], "products": contest["products"], "judged_by": "validation_log_likelihood"}
     spec = plan(changed(published, "arena", {"figures": {"fig1": {"contests": {"letters": change}}}})).outputs
     for key in ("arena_fig1", "arena_fig2", "arena_table1"):
-        found = {one.setting: one.kind for one in spec[key].spec.of_part("letters")}
-        assert found == {"products": BUDGET, "rates": BUDGET, "judged_by": SETTING}
+        kinds = {diff.setting: diff.kind for diff in spec[key].spec.of_part("letters")}
+        assert kinds == {"products": BUDGET, "rates": BUDGET, "judged_by": SETTING}
         assert spec[key].spec.of_part("mnist") == ()
 
 
@@ -250,8 +254,8 @@ def test_a_kind_that_only_names_its_jobs_is_compared_all_the_same(published):
         item = planner.paper.figures["fig1"]
         output = item.plan(planner, "popcd_fig1")
         both.append((item, Output(output.spec, output.jobs[:1]), planner))
-    (found,) = differences(*both[0], both[1])
-    assert (found.panel, found.algorithm, found.setting, found.value, found.published) == ("", "", "rate", 0.02, 0.1)
+    (diff,) = differences(*both[0], both[1])
+    assert (diff.panel, diff.algorithm, diff.setting, diff.value, diff.published) == ("", "", "rate", 0.02, 0.1)
 
 
 def test_a_job_of_a_plug_in_is_compared_field_by_field():
@@ -260,5 +264,5 @@ def test_a_job_of_a_plug_in_is_compared_field_by_field():
         seed: int = 5
         inner: dict
 
-    found = dict(settings_of(Job("own", "own", OwnSettings(inner={"steps": 7}))))
-    assert found == {"chains": 3, "inner": True, "inner.steps": 7}
+    settings = dict(settings_of(Job("own", "own", OwnSettings(inner={"steps": 7}))))
+    assert settings == {"chains": 3, "inner": True, "inner.steps": 7}

@@ -135,8 +135,8 @@ def test_known_costs_are_recovered():
 
 def test_other_work_on_the_machine_does_not_lengthen_forecasts():
     idle, busy = (made_records(varied_metas(busy=factor)) for factor in (1.0, 3.0))
-    for one, other in zip(idle, busy, strict=True):
-        assert other.seconds == pytest.approx(one.seconds)
+    for record, other in zip(idle, busy, strict=True):
+        assert other.seconds == pytest.approx(record.seconds)
 
 
 def test_single_disturbed_runs_do_not_bend_the_fit():
@@ -174,11 +174,11 @@ def test_without_records_the_machine_is_timed():
 
 
 def test_the_short_timing_is_sane():
-    found = records.calibration_records()
-    ratios = [sum(record.seconds.values()) / seconds(record.work, SECONDS) for record in found]
+    timings = records.calibration_records()
+    ratios = [sum(record.seconds.values()) / seconds(record.work, SECONDS) for record in timings]
     # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
     assert np.all(np.abs(np.log(ratios)) < math.log(20))
-    assert {record.machine for record in found} == {records.this_machine()}
+    assert {record.machine for record in timings} == {records.this_machine()}
 
 
 def test_longer_runs_take_longer():
@@ -225,8 +225,8 @@ def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
     planned = Plan("test", ("made",), data={"d": SimpleNamespace(rows=1009, visible=17, options={})})
     planned.add(Job("a", "train", run_settings(estimator="ucd"), "d"))
     for known, expected in ((met, 14), ({}, ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
-        found = jobs.jobs_of(planned, known)["a"].work.stages["training"]["pair"]
-        assert found == 20_000 * 3 * 50 * (expected - 1)
+        pairs = jobs.jobs_of(planned, known)["a"].work.stages["training"]["pair"]
+        assert pairs == 20_000 * 3 * 50 * (expected - 1)
 
 
 @pytest.mark.parametrize(("met", "cost"), [(2.0, 7), (4.5, 22)])
@@ -234,10 +234,10 @@ def test_runs_with_a_budget_are_counted_to_its_end(met, cost):
     """Of UCD with so many steps until chains meet, whatever the number of iterations that it may have at most."""
     ucd = run_settings(iterations=20_000, estimator="ucd")
     within = ucd.model_copy(update={"products": 1000.0 * 7 * cost, "evaluate_at_products": (10.0, 20.0, 40.0)})
-    found, all_of_it = (training_work(settings, 1009, 17, met).stages for settings in (within, ucd))
-    assert found["training"]["pair"] == pytest.approx(all_of_it["training"]["pair"] * 7000 / 20_000)
-    assert found["training"]["parameter"] == pytest.approx(all_of_it["training"]["parameter"] * 7000 / 20_000)
-    assert found["evaluation"]["evaluation"] == all_of_it["evaluation"]["evaluation"] + 3 * 3  # trials
+    stages, all_of_it = (training_work(settings, 1009, 17, met).stages for settings in (within, ucd))
+    assert stages["training"]["pair"] == pytest.approx(all_of_it["training"]["pair"] * 7000 / 20_000)
+    assert stages["training"]["parameter"] == pytest.approx(all_of_it["training"]["parameter"] * 7000 / 20_000)
+    assert stages["evaluation"]["evaluation"] == all_of_it["evaluation"]["evaluation"] + 3 * 3  # trials
     large = ucd.model_copy(update={"products": 1e9})
     assert training_work(large, 1009, 17, met) == training_work(ucd, 1009, 17, met)
 
@@ -274,18 +274,18 @@ def test_samples_and_coupled_chains_are_counted():
     values = {"samplers": {"gibbs": gibbs, "rates": rates, "pt": tempering}, "samples": 103, "points": 19}
     settings = parse(SamplingSettings, values | {"rows": 11}, "test")
     held_out = {"train": 1009, "validation": 47, "test": 5}
-    found = measuring_work("sample", settings, 1009, 67, 13, 3, held_out).stages["measuring"]
+    work = measuring_work("sample", settings, 1009, 67, 13, 3, held_out).stages["measuring"]
     # Rates are a second matrix, and a sample of theirs moves the parameters. Settings that differ in rates alone share
     # their calls.
     changes = sample.ASSUMED_CHANGES * (1 + 5) * (1 + 2 * 3)
-    assert found["chain product"] == pytest.approx(3 * 103 * 4 * 67 * 13 * changes)
-    assert found["chain parameter"] == 3 * 103 * 67 * 13 * 2 * 3
-    assert found["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
-    assert found["call"] == 2 + 2 + 1
-    assert found["tempered row"] == 3 * 103 * 7
-    assert found["counted distance"] == 3 * 103 * (2 + 6 + 1) * (11 + 5)
+    assert work["chain product"] == pytest.approx(3 * 103 * 4 * 67 * 13 * changes)
+    assert work["chain parameter"] == 3 * 103 * 67 * 13 * 2 * 3
+    assert work["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
+    assert work["call"] == 2 + 2 + 1
+    assert work["tempered row"] == 3 * 103 * 7
+    assert work["counted distance"] == 3 * 103 * (2 + 6 + 1) * (11 + 5)
     # The best of 35 flips is searched by the validation rows; distances up to 67 are summed in three parts.
-    assert found["likelihood term"] == 3 * 19 * (2 + 6 + 1) * (36 * 11 + 5) * 3
+    assert work["likelihood term"] == 3 * 19 * (2 + 6 + 1) * (36 * 11 + 5) * 3
     chains = parse(CouplingSettings, {"visible": 17, "hidden": 13, "coupling": "rbm", "replications": 103}, "test")
     counts = of_name("couple").work(chains, Sizes(expected={"stopping_time": 7.0})).stages["measuring"]
     assert (counts["pair"], counts["pair unit"]) == (103 * 7, 103 * 7 * 30)
@@ -460,8 +460,8 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
         (tmp_path / "tiny" / "runs" / name / "meta.json").write_text(text)
     # Kept results hold the same run once more.
     write_json(tmp_path / "reference" / "tiny" / "meta" / "popcd_fig1.json", {"a_run": good, "odd": 3})
-    found, notes = records.read_records([tmp_path])
-    assert [record.name for record in found] == [f"{good['run']} training"]
+    timings, notes = records.read_records([tmp_path])
+    assert [record.name for record in timings] == [f"{good['run']} training"]
     assert all(len(note.splitlines()) == 1 for note in notes)
     for name, reason in {
         "cut/meta.json": "damaged or cut short",
@@ -476,15 +476,15 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
 
 @pytest.mark.slow
 def test_kept_results_tell_how_far_forecasts_are_off(repository):
-    found, notes = records.read_records([repository / "results" / "reference"])
+    timings, notes = records.read_records([repository / "results" / "reference"])
     assert notes == []
-    assert len(found) >= 60
-    machine = found[0].machine
+    assert len(timings) >= 60
+    machine = timings[0].machine
     # What docs/reproducing.md promises: one half of the jobs of a processor second or more, from the other half.
     errors = []
     for half in (0, 1):
-        fitted = costs.fitted_model(found[half::2], machine, list)
-        for record in found[1 - half :: 2]:
+        fitted = costs.fitted_model(timings[half::2], machine, list)
+        for record in timings[1 - half :: 2]:
             took = sum(record.seconds.values())
             if took >= 1:
                 expected = sum(total(fitted.seconds, record.work.stages[stage]) for stage in record.seconds)
@@ -492,10 +492,10 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     median, most = np.exp(np.quantile(errors, (0.5, 0.9)))
     assert 1 < median < 1.2
     assert median < most < 1.6
-    fitted = costs.fitted_model(found, machine, list)
+    fitted = costs.fitted_model(timings, machine, list)
     # Many kept records are not of the job alone, but begin with the peak of the Snakemake that started it (several jobs
     # have the same 675.4 MB): they bound what it took from above only.
-    ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in found]
+    ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in timings]
     assert np.median(np.exp(np.abs(np.log(ratios)))) < 1.15
     assert max(ratios) < 1.6
 

@@ -64,14 +64,14 @@ def test_table_is_as_published(paper):
         ("letters", 100, 100_000, 1, 0.1, "cd"),
         ("mnist", 500, 15_000, 1, 0.01, "cd"),
     }
-    estimates = [paper.jobs[one] for one in ids_shown(paper, table, "estimate")]
+    estimates = [paper.jobs[job_id] for job_id in ids_shown(paper, table, "estimate")]
     assert len(estimates) == 24
-    assert {one.settings.estimates for one in estimates} == {50_000}
-    methods = [sorted(paper.jobs[truth].settings.method for truth in one.needs) for one in estimates]
+    assert {estimate.settings.estimates for estimate in estimates} == {50_000}
+    methods = [sorted(paper.jobs[truth].settings.method for truth in estimate.needs) for estimate in estimates]
     assert methods == [["exact", "parallel_tempering"]] * 16 + [["parallel_tempering"]] * 8
-    truths = {truth for one in estimates for truth in one.needs}
+    truths = {truth for estimate in estimates for truth in estimate.needs}
     settings = [paper.jobs[truth].settings for truth in truths]
-    tempered = [one for one in settings if one.method == "parallel_tempering"]
+    tempered = [ground_truth for ground_truth in settings if ground_truth.method == "parallel_tempering"]
     assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
 
 
@@ -86,11 +86,13 @@ def test_the_large_models_are_trained_and_evaluated_as_published(paper):
         ("mnist", 500, 0.001, 400_000, 1),
     }
     assert {run.schedule[0].estimator.name for run in runs} == {"cd", "pop_cd"}
-    evaluations = [paper.jobs[one] for one in ids_shown(paper, figure, "evaluate")]
-    assert [one.run for one in evaluations] == list(ids_shown(paper, figure))
-    assert {(one.settings.particles, one.settings.temperatures) for one in evaluations} == {(512, 50_000)}
+    evaluations = [paper.jobs[job_id] for job_id in ids_shown(paper, figure, "evaluate")]
+    assert [evaluation.run for evaluation in evaluations] == list(ids_shown(paper, figure))
+    assert {(evaluation.settings.particles, evaluation.settings.temperatures) for evaluation in evaluations} == {
+        (512, 50_000)
+    }
     folders = [run.folder for panel in figure.spec.panels for run in panel.runs]
-    assert folders == [f"results/paper/evaluations/{one}" for one in ids_shown(paper, figure, "evaluate")]
+    assert folders == [f"results/paper/evaluations/{job_id}" for job_id in ids_shown(paper, figure, "evaluate")]
     assert len(paper.of_kind("evaluate")) == 16
 
 
@@ -104,7 +106,7 @@ def test_algorithms_and_rates_of_a_panel_start_alike(paper):
     seeds = {}
     for run in paper.of_kind("train").values():
         seeds.setdefault((run.data, run.settings.hidden), set()).add(run.settings.seed)
-    assert all(len(found) == 1 for found in seeds.values())
+    assert all(len(group) == 1 for group in seeds.values())
     assert len(set.union(*seeds.values())) == len(seeds) == 6
 
 
@@ -202,9 +204,9 @@ def test_specs_have_what_is_smaller_than_the_paper_s():
 
 def test_rows_with_other_numbers_of_samples_share_their_model(paper):
     table = paper.tables["popcd_tableb_samples"]
-    estimates = [paper.jobs[one] for one in ids_shown(paper, table, "estimate")]
-    assert sorted(one.settings.batch for one in estimates) == [246, 246, 984, 984, 13038, 13038, 52152, 52152]
-    assert {(one.run, one.needs) for one in estimates} == {(estimates[0].run, estimates[0].needs)}
+    estimates = [paper.jobs[job_id] for job_id in ids_shown(paper, table, "estimate")]
+    assert sorted(estimate.settings.batch for estimate in estimates) == [246, 246, 984, 984, 13038, 13038, 52152, 52152]
+    assert {(estimate.run, estimate.needs) for estimate in estimates} == {(estimates[0].run, estimates[0].needs)}
     assert {estimates[0].run} < set(ids_shown(paper, paper.tables["popcd_table1"]))
     assert [row.samples for row in table.spec.rows] == [246, 984, 13038, 52152]
 
@@ -244,14 +246,14 @@ def test_a_schedule_of_stages_is_the_run_s(popcd):
     change = {"algorithms": {"staged": staged}, "figures": {"fig1": {"algorithms": ["staged"]}}}
     other = plan(changed(popcd, change))
     run = other.jobs[ids_shown(other, other.figures["popcd_fig1"])[0]].settings
-    found = [(s.until, s.estimator.name, s.estimator.options, s.rate) for s in run.schedule]
-    assert found == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
+    schedule = [(s.until, s.estimator.name, s.estimator.options, s.rate) for s in run.schedule]
+    assert schedule == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
 
 
 def test_one_stage_is_the_same_run_as_no_schedule(popcd, paper):
-    one = {"estimator": None, "options": {}, "schedule": [{"estimator": "cd", "options": {"k": 1}}]}
+    single_stage = {"estimator": None, "options": {}, "schedule": [{"estimator": "cd", "options": {"k": 1}}]}
     values = popcd.papers[0].model_dump(mode="json")
-    values["algorithms"]["cd_1"] |= one
+    values["algorithms"]["cd_1"] |= single_stage
     other = replace(popcd, papers=(type(popcd.papers[0]).model_validate(values),))
     assert set(plan(other).of_kind("train")) == set(paper.of_kind("train"))
 
@@ -265,8 +267,8 @@ def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(popcd, paper):
     figures = {"fig1": {"panels": {"a": {"algorithms": ["cd_1", *algorithms]}}}}
     other = plan(changed(popcd, {"algorithms": algorithms, "figures": figures}))
     of_panel = other.figures["popcd_fig1"].spec.panels[0]
-    one, fast, started, slow = (other.jobs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
-    assert (one.schedule[0].rate, fast.schedule[0].rate) == (0.1, 0.7)
+    plain, fast, started, slow = (other.jobs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
+    assert (plain.schedule[0].rate, fast.schedule[0].rate) == (0.1, 0.7)
     assert started.initial.model_dump() == start
     # What trains alike is trained once, whatever its name.
     other_panel = other.figures["popcd_fig1"].spec.panels[1]
@@ -328,7 +330,7 @@ COUPLED |= {"replications": 11, "longest": 13}
 
 def test_couplings_have_one_model_and_ids_of_their_own(popcd):
     other = plan(changed(popcd, {"figures": {"fig5": COUPLED}}))
-    first, second = (one.settings for one in other.of_kind("couple").values())
+    first, second = (job.settings for job in other.of_kind("couple").values())
     assert (first.coupling, second.coupling) == ("general", "rbm")
     assert first.seed == second.seed
     assert ids_shown(other, other.figures["popcd_fig5"], "couple") == tuple(other.of_kind("couple"))
@@ -424,14 +426,14 @@ def test_an_overlay_leaves_out_panels_rows_and_curves_by_name(overlaid):
     figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
     assert [panel.name for panel in figure.spec.panels] == ["c"]
     assert figure.spec.which == "Figure 3 of popcd, paper scale, without panels a, b and d"
-    lost = [one.published for one in figure.spec.of_part("c")]
+    lost = [difference.published for difference in figure.spec.of_part("c")]
     assert lost == ["CD-10", "pop-CD-10"]
     assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
     assert table.spec.lacks == ", without rows letters_100 and mnist_500"
     assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
     whole = planned_here()
     assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
-    everything = [one.spec for one in (whole.figures | whole.tables).values()]
+    everything = [output.spec for output in (whole.figures | whole.tables).values()]
     assert not [spec.key for spec in everything if spec.differences]
 
 

@@ -12,9 +12,9 @@ from rbmbench.planning.forecast.records import read_records
 @pytest.fixture(scope="module")
 def kept(repository):
     """The recorded jobs that come with the project."""
-    found, _ = read_records([repository / "results/reference"])
-    assert len(found) > 100
-    return found
+    records, _ = read_records([repository / "results/reference"])
+    assert len(records) > 100
+    return records
 
 
 def test_first_attempts_are_enough_for_all_recorded_jobs(kept):
@@ -33,10 +33,10 @@ def test_short_jobs_were_short(kept):
 @pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
 def test_everything_that_is_planned_asks_for_something(overlays):
     asked = planned_here(*overlays)
-    found = {name: request(job.work) for name, job in jobs_of(asked).items()}
-    assert found.keys() == asked.jobs.keys()
-    assert all(jobs.LEAST_MINUTES <= each.minutes <= jobs.MOST_MINUTES for each in found.values())
-    assert all(each.megabytes >= jobs.LEAST_MEGABYTES for each in found.values())
+    requests = {name: request(job.work) for name, job in jobs_of(asked).items()}
+    assert requests.keys() == asked.jobs.keys()
+    assert all(jobs.LEAST_MINUTES <= each.minutes <= jobs.MOST_MINUTES for each in requests.values())
+    assert all(each.megabytes >= jobs.LEAST_MEGABYTES for each in requests.values())
 
 
 def test_more_is_asked_for_at_each_attempt_and_never_more_than_a_day():

@@ -41,30 +41,32 @@ def panel(figure, **values) -> dict:
 
 
 def test_sheets_and_curves_share_their_samples(config):
-    found = plan(loaded(config))
-    sheets, curves = (ids_shown(found, found.figures[f"{KEY}_{name}"], "sample") for name in ("fig1", "fig2_mnist"))
+    tiny_plan = plan(loaded(config))
+    sheets, curves = (
+        ids_shown(tiny_plan, tiny_plan.figures[f"{KEY}_{name}"], "sample") for name in ("fig1", "fig2_mnist")
+    )
     assert sheets == curves
-    assert len(found.of_kind("sample")) == 10
-    spec = found.figures["rates_fpcd_fig1"].spec
+    assert len(tiny_plan.of_kind("sample")) == 10
+    spec = tiny_plan.figures["rates_fpcd_fig1"].spec
     names = [entry.sampler for entry in spec.panels[0].samplers]
     assert names == ["rates_herding", "rates_fpcd", "sample_penalization", "gibbs"]
-    (samples,) = ids_shown(found, found.figures["rates_fpcd_fig1"], "sample")
+    (samples,) = ids_shown(tiny_plan, tiny_plan.figures["rates_fpcd_fig1"], "sample")
     assert spec.panels[0].samples.folder == f"results/tiny/samples/{samples}"
 
 
 def test_panels_that_train_alike_share_their_models(config):
-    found = plan(loaded(config, **panel("fig3", trials=10)))
-    run = ids_shown(found, found.figures["rates_fpcd_fig2"])[0]
-    assert run == ids_shown(found, found.figures["rates_fpcd_fig3"])[0]
-    seeds = {job.settings.seed for job in found.of_kind("sample").values() if job.run == run}
+    tiny_plan = plan(loaded(config, **panel("fig3", trials=10)))
+    run = ids_shown(tiny_plan, tiny_plan.figures["rates_fpcd_fig2"])[0]
+    assert run == ids_shown(tiny_plan, tiny_plan.figures["rates_fpcd_fig3"])[0]
+    seeds = {job.settings.seed for job in tiny_plan.of_kind("sample").values() if job.run == run}
     assert len(seeds) == 1
 
 
 def test_a_setting_of_the_grid_is_another_id(config):
     plans = [plan(loaded(config, samplers={"gibbs": {"grid": {"k": [k]}}})) for k in (1, 2)]
     figures = [made.figures["rates_fpcd_fig2"] for made in plans]
-    one, other = ([ids_shown(*pair, kind) for kind in ("train", "sample")] for pair in zip(plans, figures, strict=True))
-    assert (one[0] == other[0], one[1] == other[1]) == (True, False)
+    ids, other = ([ids_shown(*pair, kind) for kind in ("train", "sample")] for pair in zip(plans, figures, strict=True))
+    assert (ids[0] == other[0], ids[1] == other[1]) == (True, False)
 
 
 SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorithm": "fpcd", "samples": 103}

@@ -41,7 +41,7 @@ def judged(*arguments, **options) -> pd.DataFrame:
 def records(claims, figures=(), tables=(), needs=None, published=None) -> list[Verdict]:
     file = {"claims": list(claims), "needs": needs or {}, "published_tables": published or {}}
     printed = {f"popcd_{key}": {"published": numbers} for key, numbers in (published or {}).items()}
-    outputs = [*figures, *(one | printed.get(one["key"], {}) for one in tables)]
+    outputs = [*figures, *(table_spec | printed.get(table_spec["key"], {}) for table_spec in tables)]
     values = {"scale": "tiny", "outputs": outputs, "claims": {"popcd": file}}
     return evaluate(parse(ClaimsSpec, values, "test"))
 
@@ -67,7 +67,7 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
 
 
 @pytest.mark.parametrize(
-    ("found", "bounds", "possible", "result"),
+    ("measurement", "bounds", "possible", "result"),
     [
         # The interval is 2 to 5 around 3: at 0 it would hold -1 to 2.
         ((3, 2, 5), (0, math.inf), (-math.inf, math.inf), "below -2"),
@@ -82,22 +82,22 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
         ((3, -math.inf, 5), (0, math.inf), (0, math.inf), ""),
     ],
 )
-def test_power_tells_what_would_not_be_reproduced(found, bounds, possible, result):
-    assert power(found, bounds, possible) == result
+def test_power_tells_what_would_not_be_reproduced(measurement, bounds, possible, result):
+    assert power(measurement, bounds, possible) == result
 
 
 def test_claims_become_a_table_with_verdicts(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART}})
-    found = records([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
-    verdicts = table_of(found)
+    judgements = records([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
+    verdicts = table_of(judgements)
     assert list(verdicts.columns) == COLUMNS
     assert verdicts["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
     assert verdicts["class"].tolist() == ["published", "published"]
     assert verdicts["above"].tolist() == [0.0, 2.0]
     assert verdicts["measured"].tolist() == pytest.approx([1.0, 1.0], rel=1e-4)
     assert verdicts["published"].tolist() == ["higher", "higher"]
-    write_verdicts(found, tmp_path / "claims.csv")
-    assert read_verdicts(tmp_path / "claims.json") == tuple(found)
+    write_verdicts(judgements, tmp_path / "claims.csv")
+    assert read_verdicts(tmp_path / "claims.json") == tuple(judgements)
     read = pd.read_csv(tmp_path / "claims.csv")
     assert read["low"].tolist() == verdicts["low"].tolist()
     assert read["where"].tolist() == ["Figure 1a", "Figure 1a"]
@@ -259,8 +259,8 @@ def test_only_the_evaluations_that_a_claim_needs_have_to_be_known(tmp_path):
     expected = records([DIFFERENCE], [trusted])[0]
     assert (expected.verdict, expected.remarks) == (REPRODUCED, ())
     early = dict.fromkeys(panel["curves"], few_at(~FINAL))
-    (found,) = records([DIFFERENCE], [figure(tmp_path / "early", {"a": panel | {"effective_particles": early}})])
-    assert (found.verdict, found.low, found.high) == (REPRODUCED, expected.low, expected.high)
+    (record,) = records([DIFFERENCE], [figure(tmp_path / "early", {"a": panel | {"effective_particles": early}})])
+    assert (record.verdict, record.low, record.high) == (REPRODUCED, expected.low, expected.high)
 
 
 @pytest.mark.parametrize(("curve", "verdict"), [("pop_cd_1", INCONCLUSIVE), ("cd_1", REPRODUCED)])
@@ -269,13 +269,13 @@ def test_few_particles_leave_a_log_likelihood_without_a_lower_end(tmp_path, curv
     panel = {"curves": {"cd_1": rising(-12.0), "pop_cd_1": rising(-5.0)}}
     expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
     sizes = {name: few_at((np.arange(41) == 40) & (name == curve)) for name in panel["curves"]}
-    found = records([DIFFERENCE], [figure(tmp_path / "few", {"a": panel | {"effective_particles": sizes}})])[0]
+    record = records([DIFFERENCE], [figure(tmp_path / "few", {"a": panel | {"effective_particles": sizes}})])[0]
     beyond = (LOG_40 - 1.96 * 0.25) / 2
     ends = (expected.low - beyond, math.inf) if curve == "cd_1" else (-math.inf, expected.high + beyond)
-    assert found.verdict == verdict
-    assert (found.low, found.high) == pytest.approx(ends)
+    assert record.verdict == verdict
+    assert (record.low, record.high) == pytest.approx(ends)
     label = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1"}[curve]
-    assert f"fewer than 10 particles count at some evaluations of {label}" in found.note
+    assert f"fewer than 10 particles count at some evaluations of {label}" in record.note
     few = figure(tmp_path / "1", {"a": panel | {"effective_particles": 1.5}})
     assert records([DIFFERENCE], [few], needs={"effective_particles": 1.5})[0].verdict == REPRODUCED
 
@@ -289,13 +289,13 @@ def test_a_fall_that_is_larger_than_the_bracket_is_decided(tmp_path, final, verd
     # A rise of 12 nats from -20 to -8, and a fall to an end that is log 40 higher at most; that is the maximum, then.
     curves = {"cd_1": falling(final, -8.0, evaluations=41)}
     sizes = {"cd_1": few_at(np.arange(41) > 38)}
-    (found,) = records([FALL], [figure(tmp_path, {"a": {"curves": curves, "effective_particles": sizes}})])
+    (record,) = records([FALL], [figure(tmp_path, {"a": {"curves": curves, "effective_particles": sizes}})])
     mean = curves["cd_1"].mean(axis=0)
     pairs, raised = (np.convolve(curve, [0.5, 0.5], "valid") for curve in (mean, mean + (LOG_40 - 0.49) * FINAL))
     least = (raised.max() - raised[-1]) / (raised.max() - mean[0])
-    assert (found.verdict, found.high) == (verdict, math.inf)
-    assert found.measured == pytest.approx((pairs.max() - pairs[-1]) / (pairs.max() - mean[0]))
-    assert found.low == pytest.approx(least, abs=2e-3)
+    assert (record.verdict, record.high) == (verdict, math.inf)
+    assert record.measured == pytest.approx((pairs.max() - pairs[-1]) / (pairs.max() - mean[0]))
+    assert record.low == pytest.approx(least, abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -307,18 +307,18 @@ def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, v
     expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
     ends = {"log_partition_low": 3 - 0.49 - below, "log_partition_high": 3 + 0.49 + above}
     bracket = dict.fromkeys(panel["curves"], {SIZE: 1.0} | ends)
-    (found,) = records([DIFFERENCE], [figure(tmp_path / "bracket", {"a": panel | {"effective_particles": bracket}})])
-    assert found.verdict == verdict
+    (record,) = records([DIFFERENCE], [figure(tmp_path / "bracket", {"a": panel | {"effective_particles": bracket}})])
+    assert record.verdict == verdict
     width = below + above
-    assert (found.low, found.high) == pytest.approx((expected.low - width, expected.high + width))
+    assert (record.low, record.high) == pytest.approx((expected.low - width, expected.high + width))
 
 
 def test_numbers_of_bands_need_particles_at_all_evaluations(tmp_path):
     claim = DIFFERENCE | {"kind": "final_band_ratio"}
     panel = {"curves": APART}
-    (found,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
-    assert found.verdict == INCONCLUSIVE
-    assert "9.5 effective particles of annealing, needs 10" in found.note
+    (record,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
+    assert record.verdict == INCONCLUSIVE
+    assert "9.5 effective particles of annealing, needs 10" in record.note
 
 
 PAIR = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
@@ -339,10 +339,10 @@ def test_measures_of_curves_are_undecided_where_nothing_is_known_from_below(tmp_
     claim |= {"kind": kind, "above": -1e7} | arguments
     panel, few = {"curves": APART, "meta": STEPS}, dict.fromkeys(APART, few_at(np.arange(41) > 0))
     (sure,) = records([claim], [figure(tmp_path / "sure", {"a": panel})])
-    (found,) = records([claim], [figure(tmp_path / "few", {"a": panel | {"effective_particles": few}})])
+    (record,) = records([claim], [figure(tmp_path / "few", {"a": panel | {"effective_particles": few}})])
     assert sure.verdict == REPRODUCED
-    assert found.measured == sure.measured
-    assert found.low < sure.low or found.high > sure.high
+    assert record.measured == sure.measured
+    assert record.low < sure.low or record.high > sure.high
 
 
 def test_the_search_of_extremes_is_that_of_all_corners():

@@ -82,9 +82,9 @@ def test_an_own_method_takes_its_place_among_the_kept(kept, tmp_path, capsys):
 
 
 def test_kept_curves_are_a_tidy_frame(kept):
-    found = rbmbench.results("arena", kept)
-    assert len(found) == 2 * 2 * TRIALS * 3
-    assert found.groupby("algorithm")["value"].max().to_dict() == {"cd": -7.0, "pcd": -5.0}
+    frame = rbmbench.results("arena", kept)
+    assert len(frame) == 2 * 2 * TRIALS * 3
+    assert frame.groupby("algorithm")["value"].max().to_dict() == {"cd": -7.0, "pcd": -5.0}
 
 
 @pytest.mark.parametrize(

@@ -60,15 +60,15 @@ TWO = field(
 
 
 def test_rates_are_chosen_by_the_trials_that_tune():
-    found = contests.standings(TWO)
-    products = found[found["cost"] == "products"]
+    standings = contests.standings(TWO)
+    products = standings[standings["cost"] == "products"]
     assert set(products.loc[products["algorithm"] == "cd", "rate"]) == {0.1}
     assert products.loc[products["algorithm"] == "cd", "value"].tolist() == [-6.0, -6.5, -6.1]
 
 
 def test_ranks_are_of_the_algorithms_of_one_trial_and_ties_share():
-    found = contests.standings(TWO).query("cost == 'products'")
-    ranks = found.pivot(index="trial", columns="algorithm", values="rank")
+    standings = contests.standings(TWO).query("cost == 'products'")
+    ranks = standings.pivot(index="trial", columns="algorithm", values="rank")
     assert ranks.to_dict("list") == {"cd": [1.0, 2.0, 1.5], "pcd": [2.0, 1.0, 1.5]}
     overall = contests.overall_ranks(contests.standings(TWO)).query("cost == 'products'").set_index("algorithm")
     assert overall["rank"].to_dict() == {"cd": 1.5, "pcd": 1.5}
@@ -86,10 +86,10 @@ def dense(algorithm, trial, end, seconds=1.0, rate=0.1, tuning=None, evaluations
     """Return a curve that rises from -9 to its end by equal steps, with evaluations at equal distances."""
     values = np.linspace(-9.0, end, evaluations)
     iterations = np.arange(evaluations)
-    one = curve("toy", algorithm, rate, trial, [0.0] * 3, judged=trial > 0).iloc[[0] * evaluations]
+    rows = curve("toy", algorithm, rate, trial, [0.0] * 3, judged=trial > 0).iloc[[0] * evaluations]
     costs = {"products": np.linspace(0, 100, evaluations), "seconds": np.linspace(0, seconds, evaluations)}
     tunes = values if tuning is None else np.linspace(-9.0, tuning, evaluations)
-    return one.assign(iteration=iterations, value=values, tuning=tunes, **costs)
+    return rows.assign(iteration=iterations, value=values, tuning=tunes, **costs)
 
 
 def test_budgets_of_seconds_are_the_least_time_for_the_products():
@@ -111,17 +111,17 @@ VALUES = np.array([-9.0, -8.0, -7.0, -3.0, -1.0])
 def test_values_lie_between_evaluations_that_are_near_and_nowhere_else():
     """Of a budget of 100: its tenth is 10."""
     at = np.array([0.0, 2.0, 8.0, 14.0, 20.0, 55.0, 90.0, 95.0, 100.0, 100.0 + 1e-5, 101.0])
-    found = contests.values_at(at, COSTS, np.stack([VALUES, 2 * VALUES]), 10.0)
+    values = contests.values_at(at, COSTS, np.stack([VALUES, 2 * VALUES]), 10.0)
     nan = np.nan  # evaluations 12 and 70 apart, and none beyond 100
     expected = [-9.0, -8.75, -8.0, nan, -7.0, nan, -3.0, -2.0, -1.0, -1.0, nan]
-    np.testing.assert_allclose(found, [expected, np.multiply(2, expected)])
+    np.testing.assert_allclose(values, [expected, np.multiply(2, expected)])
 
 
 def test_a_run_that_ends_before_the_budget_has_no_value_there():
     short = curve("toy", "cd", 0.1, 3, [-9.0, -8.0, -4.0], products=(0, 50, 75))
-    found = contests.at_cost(short, "products", {"toy": 100.0})
-    assert np.isnan(found["value"].item())
-    assert found["refused"].item()
+    row = contests.at_cost(short, "products", {"toy": 100.0})
+    assert np.isnan(row["value"].item())
+    assert row["refused"].item()
     early = contests.at_cost(curve("toy", "cd", 0.1, 3, [-9.0, -8.0, -4.0]), "products", {"toy": 75.0})
     assert np.isnan(early["value"].item())  # a straight line over half of the budget
 
@@ -132,10 +132,10 @@ def test_without_an_evaluation_near_the_budget_nothing_is_ranked():
     fast = [dense("fast", t, -6.0, seconds=1.0) for t in range(5)]
     both = pd.concat([*slow, *fast], ignore_index=True)
     both["judged"] = both["trial"] > 1
-    found = contests.standings(both).set_index(["cost", "algorithm"])
-    assert found.loc["products", "rank"].groupby("algorithm").mean().to_dict() == {"slow": 1.0, "fast": 2.0}
-    assert found.loc["seconds", "rank"].isna().all()
-    assert found.loc[("seconds", "fast"), "value"].notna().all()
+    standings = contests.standings(both).set_index(["cost", "algorithm"])
+    assert standings.loc["products", "rank"].groupby("algorithm").mean().to_dict() == {"slow": 1.0, "fast": 2.0}
+    assert standings.loc["seconds", "rank"].isna().all()
+    assert standings.loc[("seconds", "fast"), "value"].notna().all()
     results = contests.contest_results(both).set_index(["cost", "algorithm"])
     assert results.loc["seconds", "missing"].to_dict() == {"slow": contests.REFUSED, "fast": ""}
     overall = contests.overall_ranks(contests.standings(both)).set_index(["cost", "algorithm"])
@@ -184,14 +184,14 @@ def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp
     cheap = contest_of(tmp_path / "cheap")
     cheap["entries"][0] |= {"algorithm": "other", "label": "Other"}
     contest = dear | {"entries": dear["entries"] + cheap["entries"]}
-    found = spec_of("arena_curves", contest).read()
-    one = found[found["algorithm"] == "one"].pivot(index="trial", columns="iteration")
-    assert one["value"].notna().to_numpy().tolist() == [[True, False, False]] * 2 + [[True] * 3]
-    assert one["products"].to_numpy().tolist() == [[0, 100, 100], [0, 100, 100], [0, 20, 100]]
-    ranks = contests.standings(found).query("cost == 'products' and algorithm == 'one'").set_index("trial")["rank"]
+    curves = spec_of("arena_curves", contest).read()
+    trials = curves[curves["algorithm"] == "one"].pivot(index="trial", columns="iteration")
+    assert trials["value"].notna().to_numpy().tolist() == [[True, False, False]] * 2 + [[True] * 3]
+    assert trials["products"].to_numpy().tolist() == [[0, 100, 100], [0, 100, 100], [0, 20, 100]]
+    ranks = contests.standings(curves).query("cost == 'products' and algorithm == 'one'").set_index("trial")["rank"]
     assert ranks.to_dict() == {1: 2.0, 2: 1.5}
     spec = spec_of("arena_results", contest)
-    [part] = spec.table(spec.numbers(found)).parts
+    [part] = spec.table(spec.numbers(curves)).parts
     cells = cells_of(part).set_index("algorithm")
     assert cells.loc["One", "log-likelihood"] == contests.TOO_DEAR
     assert cells.loc["Other", "log-likelihood"] == "-7.00"
@@ -201,26 +201,26 @@ def test_the_time_of_a_product_is_that_of_all_that_were_made(tmp_path):
     """Trials that have ended are computed until the last one ends; it is no time of theirs."""
     settings = {"products": 100.0, "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "ucd"}}]}
     made = {"products": [[0, 50.0, 110.0], [0, 60.0, 150.0], [0, 90.0, 140.0]]}
-    found = spec_of("arena_curves", contest_of(tmp_path / "run", settings=settings, diagnostics=made)).read()
-    seconds = found.pivot(index="trial", columns="iteration", values="seconds").to_numpy()
+    curves = spec_of("arena_curves", contest_of(tmp_path / "run", settings=settings, diagnostics=made)).read()
+    seconds = curves.pivot(index="trial", columns="iteration", values="seconds").to_numpy()
     np.testing.assert_allclose(seconds, 2 / 400 * np.array([[0, 50, 100], [0, 60, 100], [0, 90, 100]]), atol=1e-6)
 
 
 def test_results_say_when_the_best_rate_is_an_end_of_the_grid():
-    found = contests.contest_results(TWO).query("cost == 'products'").set_index("algorithm")
-    assert found["at_edge"].to_dict() == {"cd": True, "pcd": False}  # a grid of one rate has no ends
-    assert found["trials"].tolist() == [3, 3]
+    table = contests.contest_results(TWO).query("cost == 'products'").set_index("algorithm")
+    assert table["at_edge"].to_dict() == {"cd": True, "pcd": False}  # a grid of one rate has no ends
+    assert table["trials"].tolist() == [3, 3]
 
 
 def test_targets_are_reached_when_the_curve_is_at_their_level():
     best, never, half = [-9.0, -9.0, -1.0], [-9.0, -9.0, -9.0], [-9.0, -5.0, -5.0]
     values = {"cd": best, "pcd": never, "ucd": half}
     curves = [curve("toy", name, 0.1, t, values[name], judged=t > 0) for name in values for t in range(4)]
-    found = contests.reached_targets(pd.concat(curves)).query("cost == 'products'")
-    end = found[found["spent"] == 1.0].set_index("algorithm")["reached"]
+    targets = contests.reached_targets(pd.concat(curves)).query("cost == 'products'")
+    end = targets[targets["spent"] == 1.0].set_index("algorithm")["reached"]
     distances = np.geomspace(1, contests.NEAREST_TARGET, contests.TARGETS)[1:]
     assert end.to_dict() == {"cd": 1.0, "pcd": 0.0, "ucd": pytest.approx((distances >= 0.5).mean())}
-    early = found[(found["algorithm"] == "ucd") & (found["spent"] < 0.49)]["reached"]
+    early = targets[(targets["algorithm"] == "ucd") & (targets["spent"] < 0.49)]["reached"]
     assert (early == 0).all()
 
 
@@ -232,10 +232,10 @@ def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
         for i, winner in enumerate(winners)
         for name in ("cd", "pcd")
     ]
-    found = contests.overall_ranks(contests.standings(field(entries))).query("cost == 'products'")
-    assert found["rank"].tolist() == [1.5, 1.5]
-    assert (found["rank_low"] <= 1.25).all()
-    assert (found["rank_high"] >= 1.75).all()
+    ranks = contests.overall_ranks(contests.standings(field(entries))).query("cost == 'products'")
+    assert ranks["rank"].tolist() == [1.5, 1.5]
+    assert (ranks["rank_low"] <= 1.25).all()
+    assert (ranks["rank_high"] >= 1.75).all()
 
 
 def test_intervals_over_contests_are_students_where_there_are_three():
@@ -258,13 +258,13 @@ def test_claims_compare_ranks_contest_by_contest(tmp_path):
             entries.append(contest["entries"][0] | {"algorithm": key, "label": key.upper()})
         made.append(contest | {"name": name, "tuning_trials": 2, "entries": entries})
     evidence = Evidence("arena", [spec_of("arena_ranks", *made)])
-    found = MEASUREMENTS["rank_difference"](evidence, ranks="fig1.cd", against="fig1.pcd")
-    assert (found.value, found.low, found.high) == pytest.approx(student([-1.0, -1.0, 1.0]))
-    assert found.what == "mean rank of CD minus that of PCD at equal matrix products (a, b, c)"
-    assert [source.budget for source in found.sources] == [{"trials": 3}] * 2
-    found = MEASUREMENTS["rank_difference"](evidence, ranks="fig1.ucd", against="fig1.pcd", cost="seconds")
-    assert found.value == 1.0
-    assert found.what.endswith(" at equal processor seconds (a)")
+    difference = MEASUREMENTS["rank_difference"](evidence, ranks="fig1.cd", against="fig1.pcd")
+    assert (difference.value, difference.low, difference.high) == pytest.approx(student([-1.0, -1.0, 1.0]))
+    assert difference.what == "mean rank of CD minus that of PCD at equal matrix products (a, b, c)"
+    assert [source.budget for source in difference.sources] == [{"trials": 3}] * 2
+    difference = MEASUREMENTS["rank_difference"](evidence, ranks="fig1.ucd", against="fig1.pcd", cost="seconds")
+    assert difference.value == 1.0
+    assert difference.what.endswith(" at equal processor seconds (a)")
     with pytest.raises(NotRun):
         MEASUREMENTS["rank_difference"](evidence, ranks="fig1.fpcd", against="fig1.pcd")
 
@@ -287,10 +287,10 @@ def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate()
     keys = zip(TWO["algorithm"], TWO["rate"], TWO["trial"], strict=True)
     said = pd.Series([words.get(key, "") for key in keys], TWO.index)
     curves = TWO.assign(certificate=said.where(TWO["iteration"] == ITERATIONS[-1], ""))
-    found = contests.contest_results(curves).query("cost == 'products'").set_index("algorithm")
-    assert found["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
-    assert found[["examined", "certified"]].T.to_dict("list") == {"cd": [2, 1], "pcd": [0, 0]}
-    assert found["doubts"].to_dict() == {"cd": "doubtful: it swims", "pcd": ""}
+    table = contests.contest_results(curves).query("cost == 'products'").set_index("algorithm")
+    assert table["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
+    assert table[["examined", "certified"]].T.to_dict("list") == {"cd": [2, 1], "pcd": [0, 0]}
+    assert table["doubts"].to_dict() == {"cd": "doubtful: it swims", "pcd": ""}
 
 
 # Costs of runs, by their files.
@@ -310,17 +310,17 @@ def contest_of(folder, **meta):
     return contest | {"tuned_by": "log_likelihood", "judged_by": "log_likelihood"}
 
 
-def spec_of(kind, *found):
+def spec_of(kind, *contest_settings):
     heading = {"key": f"arena_{'table' if kind == 'arena_results' else 'fig'}1", "paper": "arena", "title": "An arena"}
-    return parse_spec(heading | {"kind": kind, "scale": "made", "contests": list(found)}, "test")
+    return parse_spec(heading | {"kind": kind, "scale": "made", "contests": list(contest_settings)}, "test")
 
 
 def test_costs_are_the_products_of_the_estimator_and_the_time_of_a_trial(tmp_path):
-    found = spec_of("arena_curves", contest_of(tmp_path / "run")).read()
-    one = found[found["trial"] == 2]
-    assert one["products"].tolist() == [0.0, 10 * CD_PRODUCTS, 20 * CD_PRODUCTS]
-    np.testing.assert_allclose(one["seconds"], [0.0, 1 / 3, 2 / 3], atol=1e-6)  # 2 s for three trials
-    assert found.groupby("trial")["judged"].first().tolist() == [False, True, True]
+    curves = spec_of("arena_curves", contest_of(tmp_path / "run")).read()
+    trial = curves[curves["trial"] == 2]
+    assert trial["products"].tolist() == [0.0, 10 * CD_PRODUCTS, 20 * CD_PRODUCTS]
+    np.testing.assert_allclose(trial["seconds"], [0.0, 1 / 3, 2 / 3], atol=1e-6)  # 2 s for three trials
+    assert curves.groupby("trial")["judged"].first().tolist() == [False, True, True]
 
 
 SHEETS = PAGE, PUBLICATION["3.3"], PUBLICATION["6.9"], PUBLICATION["3.3"]
@@ -346,16 +346,16 @@ def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
     contest = contest_of(tmp_path / "run")
     rbm = random_rbm(5, 3, (3,), seed=1, dtype=np.float32)
     budget = CertificateSettings(sweeps=100, temperatures=10, first_model=1, models=2)
-    found = certificate(rbm, binary_data(17, 5), budget)
+    table = certificate(rbm, binary_data(17, 5), budget)
     folder = tmp_path / "certificate"
-    results.write_table(folder / "certificate.parquet", found)
+    results.write_table(folder / "certificate.parquet", table)
     results.write_meta(folder, ("certificate.parquet",), {"settings": {}})
     contest["entries"][0]["certificate"] = f"{folder}"
     spec = spec_of("arena_curves", contest)
     assert f"{folder}/certificate.parquet" in spec.files()
     read = spec.read().set_index(["trial", "iteration"])["certificate"]
     assert (read.drop(index=[(1, 20), (2, 20)]) == "").all()
-    assert read[2, 20] == str(verdict(found[found["trial"] == 2]))
+    assert read[2, 20] == str(verdict(table[table["trial"] == 2]))
     assert spec_of("arena_results", contest).numbers(spec.read())["examined"].tolist() == [2, 2]
 
 
@@ -376,25 +376,25 @@ def changed(repository, tmp_path, monkeypatch):
 
 
 def test_all_rates_and_algorithms_have_one_budget(changed):
-    found = plan(changed())
-    spec = found.figures["arena_fig1"].spec
+    planned = plan(changed())
+    spec = planned.figures["arena_fig1"].spec
     contest = spec.contests[0]
     names = {(entry.algorithm, entry.rate) for entry in contest.entries}
     assert len(names) == len(contest.entries) == 8
-    runs = [found.jobs[identity].settings for identity in ids_shown(found, found.figures["arena_fig1"])]
+    runs = [planned.jobs[identity].settings for identity in ids_shown(planned, planned.figures["arena_fig1"])]
     of_bars = [run for run in runs if run.data.name == "bars_and_stripes"]
     iterations = {run.schedule[0].estimator.name: run.iterations for run in of_bars}
     assert iterations == {"cd": 2000, "pcd": 1666, "pop_cd": 2000}  # of a budget of 10 000, 5 and 6 each
     assert not any(run.test_likelihood for run in of_bars)
     assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
-    arena = [key for key in found.outputs if key.startswith("arena")]
+    arena = [key for key in planned.outputs if key.startswith("arena")]
     assert arena == [*(f"arena_fig{number}" for number in range(1, 6)), "arena_table1"]
 
 
 def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(changed):
     """No iteration costs less than 7 products with UCD, and than 8 with PTT-1."""
-    found = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
-    runs = [found.jobs[name].settings for name in ids_shown(found, found.figures["arena_fig1"])]
+    planned = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
+    runs = [planned.jobs[name].settings for name in ids_shown(planned, planned.figures["arena_fig1"])]
     bars = {run.schedule[0].estimator.name: run for run in runs if run.data.name == "bars_and_stripes"}
     iterations = {"cd": 2000, "ucd": 10_000 // 7 + 1, "trajectory_tempering": 10_000 // 8 + 1}
     assert {name: run.iterations for name, run in bars.items()} == iterations

@@ -19,20 +19,20 @@ def answered(*claims, listed=("own_*",)):
     """Return the answer to one finding whose claims have classes and verdicts, such as ``published y``."""
     pairs = [claim.split() for claim in claims]
     entries, verdicts = [], []
-    for number, (standing, found) in enumerate(pairs):
+    for number, (standing, outcome) in enumerate(pairs):
         words = {"where": "Figure 1", "text": "it holds"}
         own = "published" if standing == "variant" else standing
         entry = {"id": f"own_{number}", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.1, "class": own}
         entries.append(words | entry)
-        if found != NONE:
+        if outcome != NONE:
             record = {"claim": f"own_{number}", "paper": "own", "class": standing, "what": "", "above": 0.1}
             record |= {"below": math.inf, "shown": "own_fig1"}
-            record |= {"reason": "not run"} if found == "run" else {"verdict": OF[found]}
+            record |= {"reason": "not run"} if outcome == "run" else {"verdict": OF[outcome]}
             verdicts.append(Verdict(**words, **record))
     finding = {"name": "it", "text": "It holds.", "where": "Abstract", "claims": list(listed)}
     file = parse(ClaimFile, {"findings": [finding], "claims": entries}, "test")
-    (one,) = answers("own", file, verdicts)
-    return one
+    (answer,) = answers("own", file, verdicts)
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_the_answer_follows_from_the_verdicts(claims, answer):
 
 
 def test_a_finding_without_claims_has_not_been_run():
-    one = answered("published y", listed=())
-    assert (one.answer, one.claims, one.of, one.figure) == ("not run", (), 0, "")
+    answer = answered("published y", listed=())
+    assert (answer.answer, answer.claims, answer.of, answer.figure) == ("not run", (), 0, "")
 
 
 def test_an_answer_tells_what_it_rests_on():
-    one = answered("reading y", "published y", "published n", "published none")
-    assert one.claims == ("own_1", "own_2", "own_3", "own_0")
-    assert (one.holds, one.fails, one.of, one.figure) == (1, 1, 3, "own_fig1")
+    answer = answered("reading y", "published y", "published n", "published none")
+    assert answer.claims == ("own_1", "own_2", "own_3", "own_0")
+    assert (answer.holds, answer.fails, answer.of, answer.figure) == (1, 1, 3, "own_fig1")

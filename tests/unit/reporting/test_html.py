@@ -72,15 +72,15 @@ class Balance(HTMLParser):
 def made(layout, values):
     """Write the files that a notebook makes of a figure or a table, and its spec."""
     spec = parse_spec(values, "test")
-    found = spec.read()
+    results = spec.read()
     text_tables.write_text(spec.model_dump_json(), layout.spec(spec.key))
     if "_fig" in spec.key:
         files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md")}
-        charts.write_figure(spec, found, csv=layout.numbers(spec.key), **files)
+        charts.write_figure(spec, results, csv=layout.numbers(spec.key), **files)
         Image.new("RGB", (3, 2)).save(layout.figure(spec.key, "png"))
     else:
         files = {ending: layout.table(spec.key, ending) for ending in TABLE_ENDINGS}
-        charts.write_table(spec, spec.numbers(found), **files)
+        charts.write_table(spec, spec.numbers(results), **files)
     return spec
 
 
@@ -98,12 +98,12 @@ def outputs_in(tmp_path, layout):
     """Make a figure, a table and two verdicts."""
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
-    one = {"claim": "popcd_1.a", "standing": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
-    one |= {"published": "higher", "measured": 1.25, "low": 1.0, "high": 1.5, "above": 0.0, "below": math.inf}
-    one |= {"what": "why & how", "shown": "popcd_fig1"}
+    claim = {"claim": "popcd_1.a", "standing": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
+    claim |= {"published": "higher", "measured": 1.25, "low": 1.0, "high": 1.5, "above": 0.0, "below": math.inf}
+    claim |= {"what": "why & how", "shown": "popcd_fig1"}
     other = {"claim": "popcd_6.b", "standing": "published", "where": "Table 1", "text": "other", "published": 0.0242761}
     other |= {"what": "not run", "reason": "not run", "shown": "popcd_table1"}
-    verdict.write_verdicts([Verdict(paper="popcd", **values).decided() for values in (one, other)], layout.claims)
+    verdict.write_verdicts([Verdict(paper="popcd", **values).decided() for values in (claim, other)], layout.claims)
     return [made(layout, drawn), made(layout, shown)]
 
 
@@ -380,7 +380,7 @@ def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
 
 def test_findings_come_first_with_their_answers_and_claims():
     names = {"popcd_1.a": verdict.REPRODUCED, "popcd_1.b": verdict.NOT_REPRODUCED}
-    claims = [CLAIM | {"claim": name, "text": f"text of {name}", "verdict": found} for name, found in names.items()]
+    claims = [CLAIM | {"claim": name, "text": f"text of {name}", "verdict": outcome} for name, outcome in names.items()]
     finding = {"paper": "popcd", "where": "Abstract", "reason": "a reason", "holds": 1, "fails": 1, "of": 3}
     finding |= {"claims": [*names, "popcd_1.c"], "answer": "partly"}
     findings = [finding | {"name": "first", "text": "One <i>finding</i>.", "headline": True}]

@@ -17,8 +17,8 @@ CASES = pytest.mark.parametrize(
 )
 
 
-def covers(found, true):
-    return found[1] < true < found[2]
+def covers(interval, true):
+    return interval[1] < true < interval[2]
 
 
 def is_at_least(hits, repeats, rate):
@@ -46,7 +46,7 @@ def test_intervals_of_statistics_of_means_hold_them_as_often_as_they_say(trials)
         with np.errstate(divide="ignore"):
             return (means.max(axis=1) - means[:, 2]) / (means.max(axis=1) - means[:, 0])
 
-    assert is_at_least(sum(covers(intervals.of_means(one, fall), 0.2) for one in curves), repeats, 0.93)
+    assert is_at_least(sum(covers(intervals.of_means(sample, fall), 0.2) for sample in curves), repeats, 0.93)
 
 
 def test_intervals_of_linear_statistics_are_students():
@@ -65,7 +65,7 @@ def test_intervals_of_ratios_of_bands_hold_them_as_often_as_they_say(trials):
         low, high = np.quantile(values, [0.1, 0.9], axis=1)
         return np.log((high - low)[:, 0] / (high - low)[:, 1])
 
-    hits = sum(covers(intervals.of_trials(one, log_ratio), math.log(2)) for one in samples)
+    hits = sum(covers(intervals.of_trials(sample, log_ratio), math.log(2)) for sample in samples)
     assert is_at_least(hits, repeats, 0.93)
 
 
@@ -86,13 +86,13 @@ def test_intervals_of_medians_are_between_two_values():
 
 def test_few_trials_have_no_interval():
     few = np.array([[1.0], [2.0]])
-    found = [
+    estimates = [
         intervals.student(few[:, 0]),
         intervals.of_means(few, lambda means: means[:, 0]),
         intervals.of_trials(few, lambda values: values.mean(axis=(1, 2))),
         intervals.quantile(few[:, 0], 0.5),
     ]
-    for value, low, high in found:
+    for value, low, high in estimates:
         assert value == 1.5
         assert np.isnan([low, high]).all()
 

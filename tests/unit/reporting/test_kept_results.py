@@ -93,8 +93,8 @@ def test_every_kept_figure_and_table_has_the_meta_of_what_it_rests_on(scale):
 
 @pytest.mark.parametrize("key", KEPT)
 def test_no_kept_result_has_a_defect_that_was_mended(key):
-    found = {name: defects_of(meta) for name, meta in entries(KEPT[key]).items()}
-    assert not {name: defects for name, defects in found.items() if defects}
+    defect_lists = {name: defects_of(meta) for name, meta in entries(KEPT[key]).items()}
+    assert not {name: defects for name, defects in defect_lists.items() if defects}
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,10 @@ def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
 def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected):
     source = Evidence("popcd", [spec_of(tmp_path)])
     names = {"curve": f"fig1.a.{curve}", "against": f"fig1.a.{against}", "metric": "log_likelihood"}
-    found = MEASUREMENTS["reach_difference"](source, share=0.75, **names)
+    difference = MEASUREMENTS["reach_difference"](source, share=0.75, **names)
     # The trials differ by a shift alone, which moves the level as well.
-    assert (found.value, found.low, found.high) == (expected, expected, expected)
-    assert found.what.startswith(f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood")
+    assert (difference.value, difference.low, difference.high) == (expected, expected, expected)
+    assert difference.what.startswith(f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood")
 
 
 @pytest.mark.parametrize("gone", ["curve", "against"])
@@ -87,8 +87,8 @@ def test_a_curve_that_is_not_there_is_not_run(tmp_path, gone):
 def test_neither_reaching_is_no_lead(tmp_path):
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": CURVES | {"flat": ramp(5, -9.0)}}}), "test")
     names = {"curve": "fig1.a.low", "against": "fig1.a.flat", "metric": "log_likelihood"}
-    found = MEASUREMENTS["reach_difference"](Evidence("popcd", [spec]), share=0.75, **names)
-    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+    difference = MEASUREMENTS["reach_difference"](Evidence("popcd", [spec]), share=0.75, **names)
+    assert (difference.value, difference.low, difference.high) == (0.0, 0.0, 0.0)
 
 
 def test_metrics_of_the_test_rows_can_be_led_and_spread(tmp_path):

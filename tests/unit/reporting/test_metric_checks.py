@@ -38,9 +38,9 @@ def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
     datasets.save(built, file)
     values = -np.log(5) - 0.25 + np.array([-0.1, 0.0, 0.1])[:, None] + np.zeros(41)
     shown = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))
-    found = MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
+    gap = MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
     half = 0.1 / np.sqrt(3) * stats.t.ppf(0.975, 2)
-    assert (found.value, found.low, found.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
+    assert (gap.value, gap.low, gap.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
     with pytest.raises(SettingsError, match="has no reference 'true_model'; got maximum"):
         MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
 
@@ -48,10 +48,10 @@ def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
 def test_band_ratio_is_that_of_the_figure_s_quantiles(tmp_path):
     spread = np.random.default_rng(7).normal(size=(101, 1)) + np.zeros(41)
     shown = evidence(tmp_path, {"ucd": spread / 4, "cd_1": spread - 3}, band={"quantiles": [0.025, 0.975]})
-    found = MEASUREMENTS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
+    ratio = MEASUREMENTS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
     # Equal in every resample, for the trials are paired.
-    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
-    assert found.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert ratio.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
 
 
 def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
@@ -75,10 +75,10 @@ def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
 def test_metric_mean_stands_for_all_iterations(tmp_path):
     values = np.where(np.arange(41) <= 20, 2.0, 5.0) + np.array([[0.0], [0.5], [1.0]])
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd")
-    assert found.value == pytest.approx(3.5 + 0.5)
-    assert found.low < 3.5 < 4.5 < found.high
-    assert found.what == "mean stopping time τ (Gibbs steps) of ucd, mean over all iterations"
+    mean = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd")
+    assert mean.value == pytest.approx(3.5 + 0.5)
+    assert mean.low < 3.5 < 4.5 < mean.high
+    assert mean.what == "mean stopping time τ (Gibbs steps) of ucd, mean over all iterations"
     late = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
     assert late.value == pytest.approx(5.5)
     assert MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
@@ -143,8 +143,8 @@ KNOWN = [
 @pytest.mark.parametrize(("kind", "values", "options", "expected"), KNOWN)
 def test_measurements_of_known_answer(tmp_path, kind, values, options, expected):
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS[kind](shown, curve="fig1.a.ucd", **options)
-    assert (found.value, found.low, found.high) == pytest.approx(expected)
+    measurement = MEASUREMENTS[kind](shown, curve="fig1.a.ucd", **options)
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx(expected)
 
 
 def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
@@ -152,17 +152,17 @@ def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
     extreme = np.where(EVALUATIONS == 7, 1e6, 3 * values)
     more = {"diagnostics": {"ucd": {"variance": extreme}, "cd_1": {"variance": values}}}
     shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
-    found = MEASUREMENTS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
-    assert (found.value, found.low, found.high) == pytest.approx((3.0, 3.0, 3.0))
+    ratio = MEASUREMENTS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3.0, 3.0, 3.0))
 
 
 def test_metric_at_is_the_mean_over_the_trials_there(tmp_path):
     values = np.arange(41.0) + np.array([-3.0, 0.0, 3.0])[:, None]
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
+    mean = MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
     half = 3 / np.sqrt(3) * stats.t.ppf(0.975, 2)
-    assert (found.value, found.low, found.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
-    assert found.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
+    assert (mean.value, mean.low, mean.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
+    assert mean.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
     with pytest.raises(NotRun, match=r"fig1\.a\.ucd has no evaluation at iteration 4100; its last one is at 4000"):
         MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
 
@@ -171,11 +171,11 @@ def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
     values = np.linspace(1.0, 3.0, 101)[:, None] + np.zeros(41)
     values[-1] = 1e6
     shown = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
-    found = MEASUREMENTS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
-    assert found.value == pytest.approx(2.0)
-    assert 1.6 < found.low < 2.0 < found.high < 2.4
-    assert "50 % quantile over the trials" in found.what
-    assert found.notes == ("10 to 90 % of the 101 trials: 1.2 to 2.8",)
+    quantile = MEASUREMENTS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
+    assert quantile.value == pytest.approx(2.0)
+    assert 1.6 < quantile.low < 2.0 < quantile.high < 2.4
+    assert "50 % quantile over the trials" in quantile.what
+    assert quantile.notes == ("10 to 90 % of the 101 trials: 1.2 to 2.8",)
 
 
 def with_k(k: int) -> dict:
@@ -186,8 +186,8 @@ def several_k(tmp_path, finals: dict[int, float]) -> Evidence:
     """Return a figure of CD-k with these final values, and of UCD with -5."""
     panels = {"ucd": figure(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)}}})["panels"][0]}
     for k, final in finals.items():
-        one = figure(tmp_path / str(k), {"a": {"curves": {f"cd_{k}": rising(final)}, "meta": with_k(k)}})
-        panels["ucd"]["runs"] += one["panels"][0]["runs"]
+        cd_figure = figure(tmp_path / str(k), {"a": {"curves": {f"cd_{k}": rising(final)}, "meta": with_k(k)}})
+        panels["ucd"]["runs"] += cd_figure["panels"][0]["runs"]
     spec = figure(tmp_path / "whole", {"a": {"curves": {"ucd": rising(-5.0)}}}) | {"panels": [panels["ucd"]]}
     return Evidence("popcd", [parse_spec(spec, "test")])
 
@@ -200,8 +200,8 @@ def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, small
     source = several_k(tmp_path, finals)
     names = [f"fig1.a.cd_{k}" for k in finals]
     # The rise is 15, so that 0.02 of it is 0.3.
-    found = MEASUREMENTS["smallest_within"](source, curves=names, against="fig1.a.ucd", tolerance=0.02)
-    assert (found.value, found.low, found.high) == (smallest, smallest, smallest)
+    measurement = MEASUREMENTS["smallest_within"](source, curves=names, against="fig1.a.ucd", tolerance=0.02)
+    assert (measurement.value, measurement.low, measurement.high) == (smallest, smallest, smallest)
 
 
 def test_a_curve_without_k_is_one_line(tmp_path):
@@ -214,9 +214,9 @@ def test_a_curve_without_k_is_one_line(tmp_path):
 def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
     spec = coupling_figure(tmp_path, rbm=[*[3] * 13, *[17] * 7], general=[29] * 20)
     source = Evidence("ucd", [parse_spec(spec, "test")])
-    found = MEASUREMENTS["stopping_time_share"](source, times="fig5.rbm", within=10)
+    share = MEASUREMENTS["stopping_time_share"](source, times="fig5.rbm", within=10)
     ends = stats.beta.ppf([0.025, 0.975], [13, 14], [8, 7])
-    assert (found.value, found.low, found.high) == pytest.approx((0.65, *ends))
+    assert (share.value, share.low, share.high) == pytest.approx((0.65, *ends))
     # All were cut: none has met within the longest time.
     cut = MEASUREMENTS["stopping_time_share"](source, times="fig5.general", within=29)
     assert (cut.value, cut.low) == (0.0, 0.0)
@@ -230,10 +230,10 @@ def timed(tmp_path, **more) -> Evidence:
 
 
 def test_run_times_are_held_against_the_published_ratio(tmp_path):
-    found = MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
-    assert (found.value, found.low, found.high) == pytest.approx((7.0, 7.0, 7.0))
-    assert found.published == pytest.approx(19.0)
-    assert found.bounds == pytest.approx((3.8, 95.0))
+    ratio = MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((7.0, 7.0, 7.0))
+    assert ratio.published == pytest.approx(19.0)
+    assert ratio.bounds == pytest.approx((3.8, 95.0))
     with pytest.raises(NotRun, match="no published time of ucd in table1"):
         MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "b", published={}), table="table1", algorithm="ucd")
     with pytest.raises(NotRun, match="table1 has no ratio of cd_5"):

@@ -96,8 +96,8 @@ def test_gibbs_steps_of_an_iteration(stage, steps):
 @pytest.mark.parametrize("name", ["ucd", "exact", "expected_cd"])
 def test_estimators_without_a_fixed_number_of_gibbs_steps_have_none(name):
     stages = (5, "pcd", {"k": 1}, "sgd", {}), (20, name, {}, "sgd", {})
-    found = charts.of_run(run_of(*stages))["steps"]
-    assert [(pace.until, pace.steps) for pace in found] == [(5, 1)]
+    paces = charts.of_run(run_of(*stages))["steps"]
+    assert [(pace.until, pace.steps) for pace in paces] == [(5, 1)]
 
 
 def test_seconds_are_those_of_the_processor_of_an_iteration_of_a_trial():
@@ -117,14 +117,14 @@ def test_single_trials_are_points_of_the_chart():
 
 
 def test_strip_places_numbers_in_order():
-    found = strip(Claim(**CLAIM | {"measured": 2.0, "low": 1.0, "high": 3.0, "above": 0.0, "published": "4.0"}))
+    layout = strip(Claim(**CLAIM | {"measured": 2.0, "low": 1.0, "high": 3.0, "above": 0.0, "published": "4.0"}))
     places = {"range": (8.0, 100.0), "interval": (29.0, 71.0), "measured": 50.0, "printed": 92.0}
-    assert found == places | {"log": False}
+    assert layout == places | {"log": False}
 
 
 def test_strip_of_numbers_of_many_magnitudes_is_logarithmic():
-    found = strip(Claim(**CLAIM | {"measured": 1e-3, "above": 1e-5, "below": 1e-1, "published": "much larger"}))
-    assert found == {"range": (8.0, 92.0), "interval": None, "measured": 50.0, "printed": None, "log": True}
+    layout = strip(Claim(**CLAIM | {"measured": 1e-3, "above": 1e-5, "below": 1e-1, "published": "much larger"}))
+    assert layout == {"range": (8.0, 92.0), "interval": None, "measured": 50.0, "printed": None, "log": True}
 
 
 @pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}])

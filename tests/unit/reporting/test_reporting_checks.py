@@ -65,8 +65,8 @@ KNOWN = [
 
 @pytest.mark.parametrize(("kind", "curves", "options", "expected"), KNOWN)
 def test_measurements_of_known_answer(tmp_path, kind, curves, options, expected):
-    found = MEASUREMENTS[kind](evidence(tmp_path, curves), **options)
-    assert (found.value, found.low, found.high) == pytest.approx(3 * (expected,), rel=1e-3)
+    measurement = MEASUREMENTS[kind](evidence(tmp_path, curves), **options)
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx(3 * (expected,), rel=1e-3)
 
 
 def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
@@ -141,10 +141,13 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
         for panel, name, seconds in times
     ]
     panels = [spec["panels"][0] for spec in specs]
-    joined = [one | {"runs": one["runs"] + two["runs"]} for one, two in zip(panels[::2], panels[1::2], strict=True)]
+    joined = [
+        cd_panel | {"runs": cd_panel["runs"] + pt_panel["runs"]}
+        for cd_panel, pt_panel in zip(panels[::2], panels[1::2], strict=True)
+    ]
     source = Evidence("popcd", [parse_spec(specs[0] | {"panels": joined}, "test")])
-    found = MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
-    assert (found.value, found.low, found.high) == pytest.approx((12.0, 6.0, 24.0))
+    measurement = MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx((12.0, 6.0, 24.0))
 
 
 def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path):
@@ -162,40 +165,42 @@ def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path)
 
 
 def test_run_times_of_different_machines_are_not_compared(tmp_path):
-    one = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
+    spec = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
     two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})
-    one["panels"][0]["runs"] += two["panels"][0]["runs"]
-    source = Evidence("popcd", [parse_spec(one, "test")])
+    spec["panels"][0]["runs"] += two["panels"][0]["runs"]
+    source = Evidence("popcd", [parse_spec(spec, "test")])
     with pytest.raises(NotRun, match="different machines or settings"):
         MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
 
 
 def test_variance_ratio_of_one_model_and_of_several(tmp_path):
-    one = entries(tmp_path / "1", {"r": {"cd_1": [numbers(1e-4, 0, 0)], "pop_cd_1": [numbers(1e-3, 0, 0)]}})
-    found = MEASUREMENTS["variance_ratio"](one, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    single_model = entries(tmp_path / "1", {"r": {"cd_1": [numbers(1e-4, 0, 0)], "pop_cd_1": [numbers(1e-3, 0, 0)]}})
+    measurement = MEASUREMENTS["variance_ratio"](single_model, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
     edge = stats.f.ppf(0.975, 1999, 1999)
-    assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1 / edge, 0.1 * edge))
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx((0.1, 0.1 / edge, 0.1 * edge))
     ratios = (1e-1, 1e-2, 10**-1.5)
     several = {"cd_1": [numbers(1e-4, 0, 0)] * 3, "pop_cd_1": [numbers(1e-4 / r, 0, 0) for r in ratios]}
     several = entries(tmp_path / "2", {"r": several})
-    found = MEASUREMENTS["variance_ratio"](several, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
-    assert found.value == pytest.approx(10**-1.5)
-    assert found.high / found.value == pytest.approx(10 ** (0.5 / np.sqrt(3) * stats.t.ppf(0.975, 2)))
+    measurement = MEASUREMENTS["variance_ratio"](several, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    assert measurement.value == pytest.approx(10**-1.5)
+    assert measurement.high / measurement.value == pytest.approx(10 ** (0.5 / np.sqrt(3) * stats.t.ppf(0.975, 2)))
 
 
 def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
     rows = {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)], "pop_cd_1": [numbers(1e-3, 0.005, 0.002)]}}
-    found = MEASUREMENTS["bias_difference"](entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1")
-    assert (found.value, found.low, found.high) == pytest.approx((0.015, 0.012, 0.018))
+    measurement = MEASUREMENTS["bias_difference"](
+        entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1"
+    )
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx((0.015, 0.012, 0.018))
 
 
 def test_a_bias_ratio_is_that_of_the_means_over_models(tmp_path):
     biases = {"cd_1": (0.02, 0.03, 0.07), "pop_cd_1": (0.002, -0.001, 0.005)}
     rows = {name: [numbers(1e-4, bias, 1e-3) for bias in of_models] for name, of_models in biases.items()}
     evidence = entries(tmp_path, {"r": rows | {"pcd_1": rows["cd_1"][:1]}})
-    found = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pop_cd_1", against="table1.r.cd_1")
-    assert found.value == pytest.approx(0.006 / 0.12)
-    assert found.low < 0 < found.value < found.high
+    measurement = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pop_cd_1", against="table1.r.cd_1")
+    assert measurement.value == pytest.approx(0.006 / 0.12)
+    assert measurement.low < 0 < measurement.value < measurement.high
     alone = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pcd_1", against="table1.r.cd_1")
     assert alone.value == pytest.approx(1.0)
     assert np.isnan(alone.low)
@@ -206,7 +211,7 @@ def test_a_source_is_asked_for_once(tmp_path, monkeypatch):
     asked = []
     kind = type(evidence.spec("table1"))
     answer = kind.evidence
-    monkeypatch.setattr(kind, "evidence", lambda *given, **options: asked.append(given[2]) or answer(*given, **options))
+    monkeypatch.setattr(kind, "evidence", lambda *args, **options: asked.append(args[2]) or answer(*args, **options))
     for name in ("table1.r.cd_1", "table1.r.cd_1", "table1.r.pcd_1", "table1.r.pcd_1"):
         with suppress(NotRun):
             evidence.of(name, "bias_variance")
@@ -219,22 +224,22 @@ def magnitude(tmp_path, model, algorithm, quantity):
 
 
 def test_order_of_magnitude_is_a_factor_of_ten(tmp_path):
-    found = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "bias")
-    assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.049, 0.051))
-    assert found.bounds == pytest.approx((0.002, 0.2))
-    assert found.published == 0.02
+    measurement = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "bias")
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx((0.05, 0.049, 0.051))
+    assert measurement.bounds == pytest.approx((0.002, 0.2))
+    assert measurement.published == 0.02
 
 
 def test_order_of_magnitude_of_a_variance_has_the_chi_squared_interval(tmp_path):
-    found = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "variance")
-    assert (found.value, found.low, found.high) == pytest.approx(intervals.variance(2e-4, 2000))
+    measurement = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "variance")
+    assert (measurement.value, measurement.low, measurement.high) == pytest.approx(intervals.variance(2e-4, 2000))
 
 
 def test_published_bias_at_its_floor_has_no_lower_bound(tmp_path):
-    found = magnitude(tmp_path, numbers(4e-4, 1e-8, 2e-8), "pop_cd_1", "bias")
-    assert found.bounds == (-math.inf, pytest.approx(8e-8))
-    assert verdict(found.low, found.high, *found.bounds) == REPRODUCED
-    assert "at its floor" in found.what
+    measurement = magnitude(tmp_path, numbers(4e-4, 1e-8, 2e-8), "pop_cd_1", "bias")
+    assert measurement.bounds == (-math.inf, pytest.approx(8e-8))
+    assert verdict(measurement.low, measurement.high, *measurement.bounds) == REPRODUCED
+    assert "at its floor" in measurement.what
 
 
 @pytest.mark.parametrize(("scale", "answer"), [(1.0, REPRODUCED), (30.0, NOT_REPRODUCED), (1 / 30, NOT_REPRODUCED)])
@@ -242,23 +247,23 @@ def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, an
     # Biases from a tenth to ten times the printed 0.02, the median of 25 at the printed one.
     biases = 0.02 * scale * np.geomspace(0.1, 10, 25)
     source = entries(tmp_path, {"r": {"cd_1": [numbers(2e-4, bias, 0.0) for bias in biases]}}, PRINTED)
-    found = MEASUREMENTS["typical_model"](source, entry="table1.r.cd_1", quantity="bias")
-    assert found.value == pytest.approx(0.02 * scale)
-    assert biases[0] < found.low < found.value < found.high < biases[-1]
+    measurement = MEASUREMENTS["typical_model"](source, entry="table1.r.cd_1", quantity="bias")
+    assert measurement.value == pytest.approx(0.02 * scale)
+    assert biases[0] < measurement.low < measurement.value < measurement.high < biases[-1]
     low, high = np.quantile(biases, [0.05, 0.95])
-    assert found.bounds == pytest.approx((0.02 * 0.02 * scale / high, 0.02 * 0.02 * scale / low))
-    assert verdict(found.low, found.high, *found.bounds) == answer
+    assert measurement.bounds == pytest.approx((0.02 * 0.02 * scale / high, 0.02 * 0.02 * scale / low))
+    assert verdict(measurement.low, measurement.high, *measurement.bounds) == answer
 
 
 def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
     # Rises by 10, falls by 5; each end is known to 0.25 nats: the fall to 0.25 sqrt(2) / 10 and a little of the rise.
     values = np.array([[-20.0, -10.0, -15.0]])
     there = evidence(tmp_path, {"cd_1": values}, effective_particles=64.0)
-    found = MEASUREMENTS["decline"](there, curve="fig1.a.cd_1")
+    measurement = MEASUREMENTS["decline"](there, curve="fig1.a.cd_1")
     error = np.hypot(0.025, np.hypot(0.0125, 0.0125))
-    assert found.value == pytest.approx(0.5)
-    assert (found.low, found.high) == pytest.approx((0.5 - 1.96 * error, 0.5 + 1.96 * error), abs=0.01)
-    assert found.notes == ("one trial: the interval is that of its estimates",)
+    assert measurement.value == pytest.approx(0.5)
+    assert (measurement.low, measurement.high) == pytest.approx((0.5 - 1.96 * error, 0.5 + 1.96 * error), abs=0.01)
+    assert measurement.notes == ("one trial: the interval is that of its estimates",)
     exact = MEASUREMENTS["decline"](evidence(tmp_path / "exact", {"cd_1": values}), curve="fig1.a.cd_1")
     assert math.isnan(exact.low)
 
@@ -266,11 +271,11 @@ def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
 def test_usual_variance_ratio_is_the_median_of_the_pairs(tmp_path):
     variances = {"cd_1": 1.0, "pop_cd_1": 20.0, "cd_10": 4.0, "pop_cd_10": 12.0}
     there = entries(tmp_path, {"r": {name: [numbers(variance, 0, 0)] for name, variance in variances.items()}})
-    one = [f"table1.r.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
+    names = [f"table1.r.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
     other = [f"table1.r.{name}" for name in ("cd_1", "cd_10", "cd_1")]
-    found = MEASUREMENTS["usual_variance_ratio"](there, entries=one, against=other)
+    measurement = MEASUREMENTS["usual_variance_ratio"](there, entries=names, against=other)
     # The ratios are 20, 3 and 4; three of them give no end of the interval of a median.
-    assert found.value == pytest.approx(4.0)
-    assert (found.low, found.high) == (-math.inf, math.inf)
+    assert measurement.value == pytest.approx(4.0)
+    assert (measurement.low, measurement.high) == (-math.inf, math.inf)
     with pytest.raises(NotRun, match="must have as many entries in against, got 3 and 2"):
-        MEASUREMENTS["usual_variance_ratio"](there, entries=one, against=other[:2])
+        MEASUREMENTS["usual_variance_ratio"](there, entries=names, against=other[:2])

@@ -36,11 +36,11 @@ def test_the_setting_that_covers_the_validation_rows_best_is_chosen(tmp_path, be
     spec = spec_of(tmp_path, better=better)
     panels = spec.read()
     assert panels[0].chosen == {"gibbs": better, "rates_fpcd": better}
-    found = spec.numbers(panels)
+    likelihoods = spec.numbers(panels)
     # The other setting has the higher test likelihood, which must not count.
-    ends = found[found["samples"] == 1000].set_index(["sampler", "trial"])["test"]
+    ends = likelihoods[likelihoods["samples"] == 1000].set_index(["sampler", "trial"])["test"]
     assert ends["rates_fpcd"].tolist() == [-19.0, -19.5, -20.0]
-    assert found["options"].unique().tolist() == [f"k = {(1, 5)[better]}", f"ε = {(0.01, 0.1)[better]}, k = 1"]
+    assert likelihoods["options"].unique().tolist() == [f"k = {(1, 5)[better]}", f"ε = {(0.01, 0.1)[better]}, k = 1"]
     table = tried_settings(panels)
     assert table[table["chosen"]]["sampler"].tolist() == ["Gibbs", "rates-FPCD"]
 
@@ -99,9 +99,9 @@ def sheets_of(root, **panel):
 
 def test_sheets_show_consecutive_samples_in_reading_order():
     images = np.arange(3, dtype=np.uint8)[:, None] * np.ones((1, 4), np.uint8)
-    found = sheet_of(images, 2, 2)
-    assert found.shape == (7, 7)
-    assert [found[1, 1], found[1, 4], found[4, 1], found[4, 4]] == [255, 254, 253, 255]
+    sheet = sheet_of(images, 2, 2)
+    assert sheet.shape == (7, 7)
+    assert [sheet[1, 1], sheet[1, 4], sheet[4, 1], sheet[4, 4]] == [255, 254, 253, 255]
 
 
 def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
@@ -133,37 +133,37 @@ def test_samples_that_are_no_squares_are_one_line(tmp_path):
     ],
 )
 def test_checks_measure_the_chosen_setting(tmp_path, kind, arguments, value):
-    found = MEASUREMENTS[kind](evidence(tmp_path), **arguments)
-    assert found.value == pytest.approx(value)
-    assert found.low <= found.value <= found.high
+    measurement = MEASUREMENTS[kind](evidence(tmp_path), **arguments)
+    assert measurement.value == pytest.approx(value)
+    assert measurement.low <= measurement.value <= measurement.high
 
 
 def test_mixing_speed_is_the_ratio_of_samples_for_the_same_likelihood(tmp_path):
     # Gibbs ends at -30, -30.5 and -31; rates-FPCD is there after 10, 10^(1 + 0.5 / 7) and 10^(1 + 1 / 7) samples.
-    found = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs")
+    speed = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs")
     logs = np.log(1000) - np.log(10) * np.array([1, 1 + 0.5 / 7, 1 + 1 / 7])
-    assert found.value == pytest.approx(np.exp(logs.mean()))
-    assert found.low < found.value < found.high
-    assert found.notes == ()
+    assert speed.value == pytest.approx(np.exp(logs.mean()))
+    assert speed.low < speed.value < speed.high
+    assert speed.notes == ()
 
 
 def test_a_sampler_that_never_gets_there_is_noted(tmp_path):
-    found = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.gibbs", against="fig2.a.rates_fpcd")
-    assert found.value == pytest.approx(1.0)
-    assert found.notes == ("Gibbs does not get there in 3 of 3 trials",)
+    speed = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.gibbs", against="fig2.a.rates_fpcd")
+    assert speed.value == pytest.approx(1.0)
+    assert speed.notes == ("Gibbs does not get there in 3 of 3 trials",)
 
 
 def test_a_fall_is_measured_from_the_maximum_of_each_trial(tmp_path):
     falling = [[-40, -30, -31, -33.0], [-40, -31, -30, -34.0]]
-    found = MEASUREMENTS["isl_decline"](evidence(tmp_path, values={"gibbs": falling}), curve="fig2.a.gibbs")
-    assert found.value == pytest.approx(3.5)
+    decline = MEASUREMENTS["isl_decline"](evidence(tmp_path, values={"gibbs": falling}), curve="fig2.a.gibbs")
+    assert decline.value == pytest.approx(3.5)
 
 
 def test_costs_are_compared_for_equal_k(tmp_path):
     seconds = {"gibbs": [2e-5, 1e-4], "rates_fpcd": [3e-5, 5e-5]}
     cost = {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs"}
-    found = MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path, seconds=seconds), **cost)
-    assert found.value == found.low == found.high == pytest.approx(1.5)
+    cost_ratio = MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path, seconds=seconds), **cost)
+    assert cost_ratio.value == cost_ratio.low == cost_ratio.high == pytest.approx(1.5)
     unknown = {"gibbs": [None, 1e-4], "rates_fpcd": [3e-5, None]}
     with pytest.raises(NotRun, match="too few samples"):
         MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path / "other", seconds=unknown), **cost)
@@ -172,15 +172,15 @@ def test_costs_are_compared_for_equal_k(tmp_path):
 def test_a_ratio_of_chosen_options_spans_what_single_models_would_choose(tmp_path):
     spec, measure = spec_of(tmp_path), MEASUREMENTS["chosen_option_ratio"]
     ratio = {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs", "option": "k"}
-    found = measure(Evidence("rates_fpcd", [spec]), **ratio)
-    assert (found.value, found.low, found.high) == (0.2, 0.2, 0.2)
+    measurement = measure(Evidence("rates_fpcd", [spec]), **ratio)
+    assert (measurement.value, measurement.low, measurement.high) == (0.2, 0.2, 0.2)
     # The last model alone would choose k = 1 for Gibbs sampling.
     (isl,) = tmp_path.glob("**/isl.parquet")
     table = pd.read_parquet(isl)
     table.loc[(table["sampler"] == "gibbs") & (table["setting"] == 0) & (table["trial"] == 2), "validation"] += 1.5
     table.to_parquet(isl, index=False)
-    found = measure(Evidence("rates_fpcd", [spec]), **ratio)
-    assert (found.value, found.low, found.high) == (0.2, 0.2, 1.0)
+    measurement = measure(Evidence("rates_fpcd", [spec]), **ratio)
+    assert (measurement.value, measurement.low, measurement.high) == (0.2, 0.2, 1.0)
 
 
 def test_an_option_of_value_0_has_no_ratio(tmp_path, monkeypatch):
@@ -198,12 +198,12 @@ def test_costs_of_two_panels_are_not_compared(tmp_path):
 
 
 def test_what_is_not_there_is_not_run(tmp_path):
-    found = evidence(tmp_path)
+    figures = evidence(tmp_path)
     for name in ("fig9.a.gibbs", "fig2.b.gibbs", "fig2.a.herding"):
         with pytest.raises(NotRun, match=f"{name} is not part of this scale"):
-            found.of(name, "isl_curves")
+            figures.of(name, "isl_curves")
     with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim speaks of 5000"):
-        MEASUREMENTS["isl_difference"](found, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
+        MEASUREMENTS["isl_difference"](figures, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
 
 
 @pytest.mark.parametrize(("needed", "verdict"), [(1000, "reproduced"), (1001, "inconclusive at this scale")])

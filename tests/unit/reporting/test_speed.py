@@ -32,8 +32,8 @@ TABLE = pd.DataFrame(
 
 def test_bars_are_held_against_the_floor_of_their_step():
     bars = speed.step_bars(TABLE)
-    found = [tuple(bar) for bar in bars.itertuples(index=False)]
-    assert found[:4] == [
+    rows = [tuple(bar) for bar in bars.itertuples(index=False)]
+    assert rows[:4] == [
         ("step A", "floor", "matrix products", 10.0, 1.0),
         ("step A", "products", "fast products", 8.0, 0.8),
         ("step A", "rbmbench", "rbmbench", 12.0, 1.2),

@@ -31,9 +31,9 @@ def keys_of(paper):
 def curves_of(spec):
     """Return the entries of all curves of a figure, with the name of their key."""
     for panel in getattr(spec, "panels", ()):
-        yield from ((one, "sampler") for one in getattr(panel, "samplers", ()))
+        yield from ((sampler, "sampler") for sampler in getattr(panel, "samplers", ()))
         if not hasattr(panel, "samplers"):
-            yield from ((one, "algorithm") for one in panel.runs)
+            yield from ((run, "algorithm") for run in panel.runs)
 
 
 def pair(look):
@@ -61,9 +61,9 @@ def test_all_colours_can_be_seen_on_white_paper(configuration):
 def test_no_two_curves_of_a_figure_look_alike(configuration):
     for key, output in plan(configuration).figures.items():
         looks = {}
-        for one, name in curves_of(output.spec):
-            key_of_curve = getattr(one, name)
-            looks[key_of_curve] = style.look_of(key_of_curve, one.color, one.dash)
+        for curve, name in curves_of(output.spec):
+            key_of_curve = getattr(curve, name)
+            looks[key_of_curve] = style.look_of(key_of_curve, curve.color, curve.dash)
         for (first, a), (second, b) in combinations(looks.items(), 2):
             assert pair(a) != pair(b), (key, first, second)
 
@@ -71,12 +71,15 @@ def test_no_two_curves_of_a_figure_look_alike(configuration):
 def test_an_algorithm_of_several_papers_has_one_look(configuration):
     looks = {}
     for paper in configuration.papers:
-        for key, one in paper.algorithms.items():
-            assert looks.setdefault(key, (one.color, one.dash)) == (one.color, one.dash), (paper.key, key)
+        for key, algorithm in paper.algorithms.items():
+            assert looks.setdefault(key, (algorithm.color, algorithm.dash)) == (algorithm.color, algorithm.dash), (
+                paper.key,
+                key,
+            )
 
 
 def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configuration):
-    own = {key for paper in configuration.papers for key, one in paper.algorithms.items() if one.color}
+    own = {key for paper in configuration.papers for key, algorithm in paper.algorithms.items() if algorithm.color}
     known = {key for paper in configuration.papers for key in keys_of(paper)} - own
     families = {key: max((f for f in style.FAMILIES if f"{key}_".startswith(f"{f}_")), key=len) for key in known}
     for key, family in families.items():

@@ -29,11 +29,11 @@ def drawn(name, rbm, count=COUNT, chains=CHAINS, seed=5, cuts=(), data=DATA, mea
     sampler, stream = samplers.create(name, **options), training_stream(len(rbm.W), seed=seed)
     state = sampler.start(rbm, data, chains, stream)
     shape = (len(rbm.W), chains, count, rbm.visible_units)
-    found, grey = np.empty(shape, np.uint8), np.empty(shape, np.float32) if means else None
+    samples, grey = np.empty(shape, np.uint8), np.empty(shape, np.float32) if means else None
     ends = [0, *cuts, count]
     for first, last in pairwise(ends):
-        sampler.draw(rbm, state, stream, found[:, :, first:last], grey[:, :, first:last] if means else None)
-    return (found, state, grey) if means else (found, state)
+        sampler.draw(rbm, state, stream, samples[:, :, first:last], grey[:, :, first:last] if means else None)
+    return (samples, state, grey) if means else (samples, state)
 
 
 @DTYPES
@@ -79,13 +79,13 @@ def test_sample_penalization_is_rates_fpcd_with_rates_of_zero(rbm, dtype):
     rbm = RBM(rbm.W, rbm.b, np.full_like(rbm.c, -200.0)).astype(dtype)
     nothing = np.zeros((3, M), np.uint8)
     options = {"fast_rate": [0.3, 0.02], "decay": [0.9, 0.97], "data": nothing, "count": 101}
-    rates, one = drawn("rates_fpcd", rbm, **options)
+    rates, state = drawn("rates_fpcd", rbm, **options)
     penalized, other = drawn("sample_penalization", rbm, **options)
     np.testing.assert_array_equal(rates, penalized)
-    assert one["W"].tobytes() == other["W"].tobytes()
+    assert state["W"].tobytes() == other["W"].tobytes()
     # And with ink it is another sampler.
-    one, other = (drawn(name, random_rbm(M, N, (R,)))[0] for name in ("rates_fpcd", "sample_penalization"))
-    assert (one != other).any()
+    samples, other = (drawn(name, random_rbm(M, N, (R,)))[0] for name in ("rates_fpcd", "sample_penalization"))
+    assert (samples != other).any()
 
 
 def rates_by_hand(rbm, data):
@@ -120,11 +120,11 @@ def tosses(stream, shape):
 def test_fast_parameters_follow_their_recursion(rbm, name, penalize, k, chains, decays):
     # A single chain lets decay and drift wait, for less than 131 samples.
     rates, count = [0.3, 1.1], 131 if chains == 1 else 29
-    found, _, means = drawn(name, rbm, count, chains, means=True, fast_rate=rates, decay=decays, k=k)
+    samples, _, means = drawn(name, rbm, count, chains, means=True, fast_rate=rates, decay=decays, k=k)
     for r in range(R):
         by_hand = rates_fpcd_by_hand(rbm[r], r, count, rates[r], decays[r], k, penalize, chains)
         for number, (visible, mean) in enumerate(by_hand):
-            np.testing.assert_array_equal(found[r, :, number], visible)
+            np.testing.assert_array_equal(samples[r, :, number], visible)
             np.testing.assert_allclose(means[r, :, number], mean, rtol=1e-5)
 
 
@@ -145,8 +145,8 @@ def test_the_samples_of_rates_fpcd_average_to_the_rates(chains):
     rbm = random_rbm(M, N, (R,), seed=12)
     lacks = []
     for count in (2_000, 8_000):
-        found, state = drawn("rates_fpcd", rbm, count=count, chains=chains, fast_rate=0.05)
-        means = found.mean(axis=(1, 2))
+        samples, state = drawn("rates_fpcd", rbm, count=count, chains=chains, fast_rate=0.05)
+        means = samples.mean(axis=(1, 2))
         np.testing.assert_allclose(DATA.mean(axis=0) - means, (state["b"] - rbm.b) / (0.05 * count), atol=1e-9)
         lacks.append(np.abs(DATA.mean(axis=0) - means).max())
         assert np.abs(samplers.create("rates_fpcd").whole(state).W - rbm.W).max() < 5
@@ -159,35 +159,35 @@ def test_the_samples_of_rates_fpcd_average_to_the_rates(chains):
 
 @pytest.mark.parametrize("name", ["herding", "rates_herding"])
 def test_herding_is_deterministic_and_its_parameters_stay_bounded(name, rbm):
-    one, state = drawn(name, rbm, count=400, seed=5)
+    samples, state = drawn(name, rbm, count=400, seed=5)
     sampler, stream = samplers.create(name), training_stream(R, seed=5)
     restarted = sampler.start(rbm, DATA, CHAINS, stream)
     drawn_before = stream.number
-    other = np.empty_like(one)
+    other = np.empty_like(samples)
     sampler.draw(rbm, restarted, stream, other)
     assert stream.number == drawn_before
-    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(samples, other)
     # Sublinear growth: 16 times the samples, and parameters that are no more than twice as far away.
     early = max(np.abs(state[part] - getattr(rbm, part)).max() for part in ("W", "b", "c"))
     late = drawn(name, rbm, count=6_400)[1]
     assert max(np.abs(late[part] - getattr(rbm, part)).max() for part in ("W", "b", "c")) < 2 * early
     # So the samples' averages are those of the data, as no model with these parameters has them.
-    np.testing.assert_allclose(one.mean(axis=(1, 2)), np.tile(DATA.mean(axis=0), (R, 1)), atol=0.03)
+    np.testing.assert_allclose(samples.mean(axis=(1, 2)), np.tile(DATA.mean(axis=0), (R, 1)), atol=0.03)
 
 
 def test_herding_states_are_fixed_points(rbm):
-    found, state, means = drawn("rates_herding", rbm, count=1, means=True, fast_rate=0.0)
+    samples, state, means = drawn("rates_herding", rbm, count=1, means=True, fast_rate=0.0)
     hidden = state["hidden"]
-    np.testing.assert_array_equal(found[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
-    np.testing.assert_array_equal(hidden, (found[:, :, 0] @ rbm.W + rbm.c[:, None]) > 0)
-    np.testing.assert_array_equal(means[:, :, 0], found[:, :, 0])
+    np.testing.assert_array_equal(samples[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
+    np.testing.assert_array_equal(hidden, (samples[:, :, 0] @ rbm.W + rbm.c[:, None]) > 0)
+    np.testing.assert_array_equal(means[:, :, 0], samples[:, :, 0])
 
 
 def test_a_cap_ends_the_climb(rbm):
-    one, _, _ = drawn("rates_herding", rbm, count=1, fast_rate=0.0, most_steps=1, means=True)
+    samples, _, _ = drawn("rates_herding", rbm, count=1, fast_rate=0.0, most_steps=1, means=True)
     sampler, stream = samplers.create("rates_herding"), training_stream(R)
     hidden = sampler.start(rbm, DATA, CHAINS, stream)["hidden"]
-    np.testing.assert_array_equal(one[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
+    np.testing.assert_array_equal(samples[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
 
 
 def test_herding_takes_the_blocks_of_the_data_in_turn(rbm):
@@ -209,7 +209,7 @@ def test_parallel_tempering_gives_every_kth_sweep(rbm):
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "message"),
     [
         ({"fast_rate": -1}, "option 'fast_rate': must be a number from 0 to 1000, or one per replica, got -1"),
         ({"decay": [0.5, 1.5]}, "option 'decay': must be"),
@@ -220,8 +220,8 @@ def test_parallel_tempering_gives_every_kth_sweep(rbm):
         ({"k": 0}, "option 'k': must be an integer >= 1, got 0"),
     ],
 )
-def test_wrong_options_are_one_line(options, found):
-    with pytest.raises(SettingsError, match=found):
+def test_wrong_options_are_one_line(options, message):
+    with pytest.raises(SettingsError, match=message):
         samplers.create("rates_fpcd", **options)
 
 

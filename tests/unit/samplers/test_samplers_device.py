@@ -35,6 +35,6 @@ def test_samples_of_a_model_are_those_of_the_host():
     rbm = random_rbm(7, 5, (R,), seed=4)
     expected = rbm.sample(COUNT, seed=3, sweeps=5, temperatures=3)
     with cuda_on_cpu():
-        found = rbm.like(DeviceArray(np.empty(0))).sample(COUNT, seed=3, sweeps=5, temperatures=3)
-    assert isinstance(found, np.ndarray)
-    np.testing.assert_array_equal(found, expected)
+        samples = rbm.like(DeviceArray(np.empty(0))).sample(COUNT, seed=3, sweeps=5, temperatures=3)
+    assert isinstance(samples, np.ndarray)
+    np.testing.assert_array_equal(samples, expected)

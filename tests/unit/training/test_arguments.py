@@ -38,18 +38,18 @@ def refused(**changes) -> str:
     ],
 )
 def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
-    given = {"hidden": 5, "batch": 3, "trials": 2}
-    assert settings(**given, iterations=11, **plain) == settings(**given, schedule=[stage])
+    arguments = {"hidden": 5, "batch": 3, "trials": 2}
+    assert settings(**arguments, iterations=11, **plain) == settings(**arguments, schedule=[stage])
 
 
 @pytest.mark.parametrize(
-    "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
+    "argument", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
-def test_a_schedule_and_what_it_replaces_are_refused_together(given):
+def test_a_schedule_and_what_it_replaces_are_refused_together(argument):
     with pytest.raises(
-        SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(given))}"
+        SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(argument))}"
     ):
-        rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
+        rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **argument)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_a_wrong_argument_is_answered_with_what_may_be_meant(arguments, line):
     assert "test_likelihood'" not in message
 
 
-@pytest.mark.parametrize("given", [rbmbench.datasets.load("diag"), "diag"])
-def test_a_data_set_is_trained_on_its_training_rows(given):
+@pytest.mark.parametrize("source", [rbmbench.datasets.load("diag"), "diag"])
+def test_a_data_set_is_trained_on_its_training_rows(source):
     data = rbmbench.datasets.load("diag")
-    ours, theirs = rbmbench.train(given, **PLAIN), rbmbench.train(data.train, **PLAIN)
+    ours, theirs = rbmbench.train(source, **PLAIN), rbmbench.train(data.train, **PLAIN)
     assert (ours.rbm.W == theirs.rbm.W).all()
     assert (ours.settings.data.name, ours.settings.data.options) == ("diag", {"d": 6})
     assert ours.meta["data"] == data.provenance
@@ -86,14 +86,14 @@ def test_a_data_set_is_trained_on_its_training_rows(given):
 
 def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
     data = rbmbench.datasets.load("shifting_bar")
-    given = PLAIN | {"test_likelihood": True}
+    arguments = PLAIN | {"test_likelihood": True}
 
-    def found(*rows, **more):
-        curve = rbmbench.train(*rows, **given, **more).curve
+    def likelihoods(*rows, **more):
+        curve = rbmbench.train(*rows, **arguments, **more).curve
         return curve.query("metric == 'test_log_likelihood'")["value"].tolist()
 
-    assert found(data) == found(data.train, test=data.test)
-    assert found(data) != found(data, test=data.test[:3])
+    assert likelihoods(data) == likelihoods(data.train, test=data.test)
+    assert likelihoods(data) != likelihoods(data, test=data.test[:3])
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_data_that_are_none_are_one_line(data, line):
 
 def test_numbers_of_numpy_are_those_of_python():
     plain = settings(hidden=5, batch=3, iterations=11, seed=13, evaluate_at=[2, 7], estimator="cd", options={"k": 2})
-    given = {"hidden": np.int64(5), "batch": np.uint8(3), "iterations": np.int32(11), "seed": np.uint64(13)}
+    numbers = {"hidden": np.int64(5), "batch": np.uint8(3), "iterations": np.int32(11), "seed": np.uint64(13)}
     options = {"k": np.int64(2)}
-    assert settings(**given, evaluate_at=np.array([2, 7]), estimator="cd", options=options) == plain
+    assert settings(**numbers, evaluate_at=np.array([2, 7]), estimator="cd", options=options) == plain
     chosen = {"name": "cd", "options": options}
-    assert settings(**given, evaluate_at=(2, 7), estimator=chosen).digest() == plain.digest()
+    assert settings(**numbers, evaluate_at=(2, 7), estimator=chosen).digest() == plain.digest()

@@ -24,12 +24,12 @@ def spent(curve, estimator):
     """Return the products of each trial until each evaluation, by the diagnostics of the curve."""
     cost = products_of(Choice(name=estimator), Choice(name="sgd"), (BATCH, M, N))
     wide = curve.pivot(index=["trial", "iteration"], columns="metric", values="value").reset_index()
-    found = {}
-    for trial, one in wide.groupby("trial"):
-        steps = np.diff(one["iteration"])
-        costs = [cost(row) for row in one.drop(columns=["trial", "iteration"]).to_dict("records")[1:]]
-        found[trial] = np.concatenate([[0], np.cumsum(steps * costs)])
-    return found, sorted(wide["iteration"].unique())
+    products = {}
+    for trial, evaluations in wide.groupby("trial"):
+        steps = np.diff(evaluations["iteration"])
+        costs = [cost(row) for row in evaluations.drop(columns=["trial", "iteration"]).to_dict("records")[1:]]
+        products[trial] = np.concatenate([[0], np.cumsum(steps * costs)])
+    return products, sorted(wide["iteration"].unique())
 
 
 def without_products(curve):
@@ -57,9 +57,9 @@ def test_trials_end_with_their_last_models_inside_the_budget(estimator):
 
 
 def test_a_first_iteration_that_exceeds_the_budget_leaves_the_initial_model():
-    found = train(ROWS, estimator="trajectory_tempering", **OPTIONS, products=20.0)
-    assert found.meta["iterations"] == 1
-    likelihoods = found.curve.query("metric == 'log_likelihood'").pivot(index="iteration", columns="trial")["value"]
+    run = train(ROWS, estimator="trajectory_tempering", **OPTIONS, products=20.0)
+    assert run.meta["iterations"] == 1
+    likelihoods = run.curve.query("metric == 'log_likelihood'").pivot(index="iteration", columns="trial")["value"]
     np.testing.assert_array_equal(likelihoods.loc[1], likelihoods.loc[0])
 
 
@@ -75,12 +75,12 @@ def test_reservoirs_are_not_filled_beyond_the_budget():
 def test_runs_are_evaluated_by_what_trials_have_made():
     points = [60.0, 100.0, 150.0]
     options = OPTIONS | {"estimator": "ucd", "products": 200.0}
-    found = train(ROWS, **options | {"evaluate_every": 40}, evaluate_at_products=points)
-    made = found.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
+    run = train(ROWS, **options | {"evaluate_every": 40}, evaluate_at_products=points)
+    made = run.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
     before = train(ROWS, **options | {"evaluate_every": 1}).curve
     before = before.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
     means = before.clip(upper=200.0).mean(axis=1)
-    assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), found.meta["iterations"]]
+    assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), run.meta["iterations"]]
     np.testing.assert_allclose(made, before.loc[made.index])
 
 
@@ -106,15 +106,15 @@ def test_a_stopped_run_ends_with_its_budget_all_the_same(tmp_path):
     settings = parse(RunSettings, values | {"schedule": [stage]} | budget, "test")
     expected = trainer.run(ROWS, settings)
     assert 0 < expected.meta["iterations"] < 40
-    found, asked = None, 0
+    run, asked = None, 0
 
     def stopping():
         nonlocal asked
         asked += 1
         return 15 if asked % 3 == 0 else None
 
-    while found is None:
+    while run is None:
         with suppress(StoppedError):
-            found = trainer.run(ROWS, settings, checkpoint=tmp_path / "c.npz", checkpoint_seconds=0, stopping=stopping)
-    pd.testing.assert_frame_equal(found.curve, expected.curve, check_exact=True)
+            run = trainer.run(ROWS, settings, checkpoint=tmp_path / "c.npz", checkpoint_seconds=0, stopping=stopping)
+    pd.testing.assert_frame_equal(run.curve, expected.curve, check_exact=True)
     assert asked >= 3

@@ -43,16 +43,16 @@ def saved(tmp_path):
     return path
 
 
-def assert_is_the_example(found):
+def assert_is_the_example(checkpoint):
     expected = example()
-    assert expected.keys() == found.keys()
+    assert expected.keys() == checkpoint.keys()
     for group in GROUPS:
-        assert list(expected[group]) == list(found[group])
-    arrays = [(expected[group][name], found[group][name]) for group in GROUPS for name in expected[group]]
-    for ours, theirs in [*arrays, (expected["alone"], found["alone"])]:
+        assert list(expected[group]) == list(checkpoint[group])
+    arrays = [(expected[group][name], checkpoint[group][name]) for group in GROUPS for name in expected[group]]
+    for ours, theirs in [*arrays, (expected["alone"], checkpoint["alone"])]:
         assert ours.dtype == theirs.dtype
         np.testing.assert_array_equal(ours, theirs)
-    assert all(found[name] == expected[name] for name in ("iteration", "draw", "seconds"))
+    assert all(checkpoint[name] == expected[name] for name in ("iteration", "draw", "seconds"))
 
 
 def refusal(path, identity="mine", kind=CheckpointError):
@@ -231,15 +231,15 @@ def test_a_damaged_checkpoint_is_moved_aside_and_the_run_starts_from_the_beginni
     damaged = interrupted.read_bytes()[:-100]
     interrupted.write_bytes(damaged)
     with pytest.warns(RbmbenchWarning) as caught:
-        found = trainer.run(DATA, settings_for(), checkpoint=interrupted)
+        run = trainer.run(DATA, settings_for(), checkpoint=interrupted)
     line = str(caught[0].message)
     assert line.startswith(f"{interrupted}: damaged checkpoint (")
     assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
     assert "\n" not in line
     assert interrupted.with_name("run.npz.unreadable").read_bytes() == damaged
     expected = trainer.run(DATA, settings_for())
-    assert np.array_equal(found.rbm.W, expected.rbm.W)
-    assert found.curve.equals(expected.curve)
+    assert np.array_equal(run.rbm.W, expected.rbm.W)
+    assert run.curve.equals(expected.curve)
 
 
 # Who owns it.

@@ -78,11 +78,11 @@ HELD_OUT = {"validation": binary_data(19, M, seed=10), "test": TEST}
 
 @pytest.mark.parametrize("part", HELD_OUT)
 def test_held_out_rows_of_a_small_run_are_evaluated_exactly(part):
-    found = trainer.run(DATA, settings_for(hidden=3, **{f"{part}_likelihood": True}), **HELD_OUT)
-    value = log_likelihood(found.rbm, HELD_OUT[part], exact_log_partition(found.rbm))
-    np.testing.assert_allclose(by_metric(found.curve, f"{part}_log_likelihood").loc[7], value, rtol=1e-12)
+    run = trainer.run(DATA, settings_for(hidden=3, **{f"{part}_likelihood": True}), **HELD_OUT)
+    value = log_likelihood(run.rbm, HELD_OUT[part], exact_log_partition(run.rbm))
+    np.testing.assert_allclose(by_metric(run.curve, f"{part}_log_likelihood").loc[7], value, rtol=1e-12)
     plain = trainer.run(DATA, settings_for(hidden=3), **HELD_OUT)
-    others = found.curve[found.curve["metric"] != f"{part}_log_likelihood"].reset_index(drop=True)
+    others = run.curve[run.curve["metric"] != f"{part}_log_likelihood"].reset_index(drop=True)
     pd.testing.assert_frame_equal(others, plain.curve, check_exact=True)
 
 
@@ -240,17 +240,17 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
-    found, snapshots = None, []
-    while found is None:
+    curve, snapshots = None, []
+    while curve is None:
         asked = iter([None, None, None, None, 15, *[None] * 1000])
         checkpointer, threads = Checkpointer(path, stopping=asked.__next__), 1 + len(snapshots) % 2 * 6
         try:
-            found = annealed_curve(result.snapshots, DATA, settings, checkpointer=checkpointer, threads=threads)
+            curve = annealed_curve(result.snapshots, DATA, settings, checkpointer=checkpointer, threads=threads)
         except StoppedError as stop:
             line = rf"stopped at snapshot (\d) of {4 + settings.compared}; run the same command again to resume from "
             line += re.escape(str(path))
             snapshots.append(int(re.fullmatch(line, str(stop))[1]))
-    assert found.equals(expected)
+    assert curve.equals(expected)
     assert snapshots == sorted(snapshots)
     assert len(set(snapshots)) > 1
     assert len(snapshots) >= 5
@@ -298,9 +298,9 @@ def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path,
     trained(tmp_path, settings_for(test_likelihood=True))
     assert evaluate(tmp_path, "evaluation") == 0
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, {"test": TEST}, first_trial=4)
-    found = results.read_table(tmp_path / "evaluation", "curve.parquet")
+    curve = results.read_table(tmp_path / "evaluation", "curve.parquet")
     for metric in ("log_likelihood", "test_log_likelihood"):
-        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+        np.testing.assert_array_equal(by_metric(curve, metric), by_metric(expected, metric))
 
 
 def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_name(
@@ -358,10 +358,10 @@ def test_models_are_evaluated_again_without_training(scale, result, changes):
     assert again(scale, changes) == 0
     settings = AnnealingSettings.model_validate(ANNEALING.model_dump() | changes)
     new = scale / "evaluations" / f"toy-ais-{digest_of('toy', settings.canonical())}"
-    found, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
+    curve, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
     expected = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
     for metric in set(expected["metric"]):
-        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+        np.testing.assert_array_equal(by_metric(curve, metric), by_metric(expected, metric))
     assert meta["evaluation"]["settings"] == settings.model_dump(mode="json")
     assert meta["run"] == "toy"
     assert {path: path.read_bytes() for path in before} == before

@@ -183,16 +183,16 @@ def test_parameters_that_take_more_than_every_device_gives(device):
     ours, theirs = (trained("pop_cd", 1, backend, **values) for backend in ("cupy", "numpy"))
     assert KERNEL not in device.launches
     with runs_on_cpu(shared_limit=100_000) as large:
-        found = trained("pop_cd", 1, **values)
+        run = trained("pop_cd", 1, **values)
     assert KERNEL in large.launches
-    for each in (ours, found):
+    for each in (ours, run):
         hold(each, theirs, 1e-11)
 
 
 def test_large_models_are_left_to_the_ordinary_kernels(device):
     rbm = random_rbm(211, 103, (1,)).like(DeviceArray(np.empty(0)))
-    found = fused.unsupported_reason(rbm, estimators.create("cd"), updates.create("sgd"), 101)
-    assert found == "2.2e+07 operations per iteration of a trial, the limit is 2e+07"
+    reason = fused.unsupported_reason(rbm, estimators.create("cd"), updates.create("sgd"), 101)
+    assert reason == "2.2e+07 operations per iteration of a trial, the limit is 2e+07"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -212,8 +212,8 @@ def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, pa
         rbm = rbm.like(DeviceArray(np.empty(0)))
         batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
         iterations = fused.FusedIterations(rbm, estimators.create("cd"), batches)
-        found = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
-        assert found == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
+        failures = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
+        assert failures == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
         ends.append(rbm.on_host())
     for end in zip(*([each.W, each.b, each.c] for each in ends), strict=True):
         np.testing.assert_array_equal(end[0][[0, 2]], end[1][[0, 2]])

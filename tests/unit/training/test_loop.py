@@ -10,13 +10,13 @@ from rbmbench.training.checkpoint import Checkpointer
 
 def pieces(seconds_an_iteration, stretch, iterations):
     """Return how many iterations each piece of a run has that is evaluated after every stretch."""
-    pace, found, at = Pace(), [], 0
+    pace, lengths, at = Pace(), [], 0
     while at < iterations:
         piece = min(pace.steps, stretch - at % stretch)
         pace.update(piece, piece * seconds_an_iteration)
-        found.append(piece)
+        lengths.append(piece)
         at += piece
-    return found
+    return lengths
 
 
 def test_pieces_grow_from_one_iteration_to_two_seconds():

@@ -51,8 +51,8 @@ def rewrite_meta(folder, change) -> None:
 
 def test_a_run_is_loaded_as_it_was_trained(folder):
     ours, loaded = rbmbench.train(DATA, **PLAIN, evaluate_every=7), rbmbench.load_run(folder)
-    for one, other in zip(ours.rbm.parameters, loaded.rbm.parameters, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for parameter, other in zip(ours.rbm.parameters, loaded.rbm.parameters, strict=True):
+        np.testing.assert_array_equal(parameter, other)
     pd.testing.assert_frame_equal(ours.curve, loaded.curve, check_dtype=False)
     unnamed = {"data": datasets.load("diag").provenance | {"name": "x"}}
     assert ours.settings.model_copy(update=unnamed) == loaded.settings.model_copy(update=unnamed)

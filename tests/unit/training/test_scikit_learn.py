@@ -37,8 +37,8 @@ def test_it_is_trained_as_by_train():
     options = {"hidden": 5, "batch": 3, "estimator": "cd", "options": {"k": 2}, "rate": 0.5, "seed": seed}
     theirs = rbmbench.train(DATA, iterations=14, **options).rbm[0]
     ours = fitted(estimator="cd", options={"k": 2}, learning_rate=0.5).rbm_
-    for one, other in zip(ours.parameters, theirs.parameters, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for parameter, other in zip(ours.parameters, theirs.parameters, strict=True):
+        np.testing.assert_array_equal(parameter, other)
 
 
 def test_likelihoods_and_features_are_those_of_the_enumerated_model():
@@ -82,8 +82,8 @@ def test_a_model_is_given_to_scikit_learn_and_comes_back(dtype):
     theirs = to_scikit_learn(ours)
     np.testing.assert_allclose(theirs.transform(DATA.astype(dtype)), ours.hidden_mean(DATA), rtol=1e-6)
     assert list(theirs.get_feature_names_out()) == [f"bernoullirbm{number}" for number in range(5)]
-    for one, other in zip(from_scikit_learn(theirs).parameters, ours.parameters, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for parameter, other in zip(from_scikit_learn(theirs).parameters, ours.parameters, strict=True):
+        np.testing.assert_array_equal(parameter, other)
     before = ours.W.copy()
     theirs.set_params(batch_size=23).partial_fit(DATA)
     assert (before != theirs.components_.T).any()

@@ -34,7 +34,7 @@ def test_in_rounds_each_algorithm_begins_anew_and_is_as_often_before_each_other_
         order = [name for name, _ in calls[:3]]
         assert calls == [(name, 1) for name in order] + [(name, counts[name]) for name in order]
         first[order[0]] += 1
-        before.update((one, other) for place, one in enumerate(order) for other in order[place + 1 :])
+        before.update((earlier, other) for place, earlier in enumerate(order) for other in order[place + 1 :])
     assert all(before[pair] == 6 for pair in permutations(counts, 2))
     assert set(first.values()) == {4}
 

@@ -39,10 +39,10 @@ def bytes_of(rbm):
     return rbm.W.tobytes(), rbm.b.tobytes(), rbm.c.tobytes()
 
 
-def assert_same(one, other):
+def assert_same(training, other):
     """Hold two results to be equal to the last bit."""
-    assert bytes_of(one.rbm) == bytes_of(other.rbm)
-    pd.testing.assert_frame_equal(one.curve, other.curve, check_exact=True)
+    assert bytes_of(training.rbm) == bytes_of(other.rbm)
+    pd.testing.assert_frame_equal(training.curve, other.curve, check_exact=True)
 
 
 SCHEDULES = [[stage(name, 29)] for name in estimators.REGISTRY.names()] + [
@@ -149,8 +149,8 @@ def test_a_trial_alone_is_the_same_with_two_threads_and_large_layers():
     # Large enough that BLAS would split a product.
     data = binary_data(401, 784)
     options = {"hidden": 16, "batch": 100, "iterations": 3, "threads": 2}
-    many, one = (train(data, **options, trials=trials, first_trial=3 - trials) for trials in (3, 1))
-    assert many.rbm.W[2].tobytes() == one.rbm.W[0].tobytes()
+    many, single = (train(data, **options, trials=trials, first_trial=3 - trials) for trials in (3, 1))
+    assert many.rbm.W[2].tobytes() == single.rbm.W[0].tobytes()
 
 
 @SCHEDULE
@@ -192,10 +192,10 @@ def test_stages_use_their_own_rate_and_estimator():
 
 def test_a_stage_starts_its_chains_anew():
     # Two stages of PCD are not one: the second puts its chains on training rows again, which takes a draw.
-    one, two = (run(DATA, settings_for(*stages, stage("pcd", 20))) for stages in ([], [stage("pcd", 10)]))
-    early = [result.curve.query("iteration <= 7").reset_index(drop=True) for result in (one, two)]
+    single, two = (run(DATA, settings_for(*stages, stage("pcd", 20))) for stages in ([], [stage("pcd", 10)]))
+    early = [result.curve.query("iteration <= 7").reset_index(drop=True) for result in (single, two)]
     pd.testing.assert_frame_equal(*early)
-    assert bytes_of(one.rbm) != bytes_of(two.rbm)
+    assert bytes_of(single.rbm) != bytes_of(two.rbm)
 
 
 # Mini-batches.
@@ -402,10 +402,10 @@ def test_a_rate_beyond_float32_stops_the_run_in_one_line(name):
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_large_parameters_are_trained_on():
     # Evaluations in between, which are left out of the second run, must not change the result.
-    one, other = (run(DATA, settings_for(stage("cd", 20, 1e33), evaluate_every=every)) for every in (1, 20))
-    assert np.abs(one.rbm.W).max() > 1e31
-    assert bytes_of(one.rbm) == bytes_of(other.rbm)
-    assert np.isfinite(one.curve["value"]).all()
+    evaluated, other = (run(DATA, settings_for(stage("cd", 20, 1e33), evaluate_every=every)) for every in (1, 20))
+    assert np.abs(evaluated.rbm.W).max() > 1e31
+    assert bytes_of(evaluated.rbm) == bytes_of(other.rbm)
+    assert np.isfinite(evaluated.curve["value"]).all()
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -33,8 +33,8 @@ def parameters(rbm):
     return rbm.W, rbm.b, rbm.c
 
 
-def assert_equal(one, other):
-    for ours, theirs in zip(parameters(one), parameters(other), strict=True):
+def assert_equal(rbm, other):
+    for ours, theirs in zip(parameters(rbm), parameters(other), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -106,8 +106,8 @@ def test_three_iterations_are_those_of_the_text(name, options, d):
         batch = np.stack([binary_data(BATCH, M, seed=10 * iteration + r) for r in range(R)]).astype(float)
         rule.step(rbm, estimator, batch, {}, ours, RATE, memory)
         text.update(batch, theirs, RATE, d, k)
-        for found, expected in zip(parameters(rbm), parameters(text.ordinary), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+        for parameter, expected in zip(parameters(rbm), parameters(text.ordinary), strict=True):
+            np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-13)
     assert ours.number == theirs.number == 3 * d * 2 * k
     if memory:
         np.testing.assert_allclose(memory["visible_offset"], text.mu, rtol=0, atol=1e-15)
@@ -162,8 +162,8 @@ PLAIN = [*(("sdcp", estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")),
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(("rule", "estimator", "plain"), PLAIN)
 def test_one_inner_step_is_none(rule, estimator, plain, precision):
-    one = trained(rule, estimator, inner_steps=1, precision=precision)
-    assert_equal(one, trained(plain, estimator, precision=precision))
+    rbm = trained(rule, estimator, inner_steps=1, precision=precision)
+    assert_equal(rbm, trained(plain, estimator, precision=precision))
 
 
 @pytest.mark.parametrize(("rule", "plain"), [("centered", {}), ("cs_dcp", {"inner_steps": 3})])
@@ -245,8 +245,8 @@ def test_ssd_goes_up_the_biases_plainly():
         W = gradient[: M * N].reshape(M, N)
         U, s, V = np.linalg.svd(W, full_matrices=False)
         np.testing.assert_allclose(rbm.W[r] - before.W[r], RATE * s.sum() * U @ V, rtol=0, atol=1e-12)
-        found = np.concatenate([rbm.b[r] - before.b[r], rbm.c[r] - before.c[r]])
-        np.testing.assert_allclose(found, RATE * gradient[M * N :], rtol=0, atol=1e-13)
+        change = np.concatenate([rbm.b[r] - before.b[r], rbm.c[r] - before.c[r]])
+        np.testing.assert_allclose(change, RATE * gradient[M * N :], rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (31, 53)])
@@ -264,8 +264,8 @@ def of_rank(rank, shape, condition, rng):
     return (U * np.geomspace(1, 1 / condition, rank)) @ V.T, U @ V.T
 
 
-def spectral_error(found, expected):
-    return np.linalg.norm(found.astype(float) - expected, ord=2)
+def spectral_error(matrix, expected):
+    return np.linalg.norm(matrix.astype(float) - expected, ord=2)
 
 
 @pytest.mark.parametrize("shape", [(101, 67), (67, 101), (53, 53)])
