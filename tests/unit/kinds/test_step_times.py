@@ -163,7 +163,7 @@ def test_planned_timings_train_as_runs_do(scale):
     planned = planned_here(*([] if scale == "paper" else [scale]))
     output, figure = planned.tables["sdcp_tablea_step_times"], planned.figures["sdcp_fig1"]
     job, run = planned.jobs[output.jobs[0]], planned.jobs[figure.parts["a", "sdcp_3x4"][0].id].settings
-    assert (job.kind, list(job.settings.algorithms)) == ("timing", ["cd_12", "sdcp_3x4"])
+    assert (job.kind, list(job.settings.algorithms)) == ("timing", ["cd_12", "sdcp_3x4", "cd_14"])
     timed, evaluation = job.settings.run("sdcp_3x4"), {"schedule", "evaluate_every", "test_likelihood"}
     assert timed.model_dump(exclude=evaluation) == run.model_dump(exclude=evaluation)
     assert timed.schedule[0] == run.schedule[0].model_copy(update={"until": 1})
