@@ -78,6 +78,11 @@ def test_bias_and_bounds_are_those_of_the_tables():
         bound = bias_bound(rbm, np.array([distance]), k)[0]
         expected = {"cd_bias": bias, "bias_bound": bound, "bias_bound_gap": bound - bias}
         expected |= {"older_bias_bound": older_bias_bound(rbm, k)[0], "total_variation": distance}
+        expected["energy_change"] = max(
+            np.abs(energies - energies[np.arange(len(energies)) ^ 2**unit]).max()
+            for energies in (-np.log(table.joint), -np.log(table.joint.T))
+            for unit in range(len(energies).bit_length() - 1)
+        )
         assert bounds == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
 

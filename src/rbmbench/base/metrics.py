@@ -63,6 +63,7 @@ METRICS = {
     "bias_bound_gap": Metric("bound less bias", momentary=True),
     "older_bias_bound": Metric("older bound of the bias", momentary=True, ceiling=1.0),
     "total_variation": Metric("total variation between data and model", momentary=True),
+    "energy_change": _nats("largest change of the energy by one unit"),
     "effective_sample_size": Metric("effective sample size", "rows"),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),

@@ -95,8 +95,8 @@ class Defaults(Settings):
     bias_bound: BiasBound | None = Field(
         default=None,
         description="for at most 24 units in both layers: metrics cd_bias (largest over the parameters), "
-        "bias_bound, bias_bound_gap, older_bias_bound and total_variation of data and model; null: "
-        "none",
+        "bias_bound, bias_bound_gap, older_bias_bound, total_variation of data and model, and energy_change "
+        "(largest, by one unit); null: none",
     )
     validation_likelihood: bool = Field(
         default=False, description="whether to evaluate the metric validation_log_likelihood"

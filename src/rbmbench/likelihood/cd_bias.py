@@ -71,7 +71,8 @@ def bias_and_bounds(rbm: RBM, start: np.ndarray, k: int) -> dict[str, np.ndarray
 
     ``start``, float64 (2**m,) or (replicas, 2**m), is the distribution of the initial visible states; the RBM is in
     host memory. The names are cd_bias, the largest |bias| of a parameter; bias_bound; bias_bound_gap, bound minus bias;
-    older_bias_bound; total_variation, |mu - p|. Raises a `SettingsError` if the RBM has more than 24 units.
+    older_bias_bound; total_variation, |mu - p|; energy_change, Delta. Raises a `SettingsError` if the RBM has more than
+    24 units.
     """
     start = np.broadcast_to(start, (len(rbm.W), 2**rbm.visible_units))
     model = visible_distribution(rbm)
@@ -84,4 +85,5 @@ def bias_and_bounds(rbm: RBM, start: np.ndarray, k: int) -> dict[str, np.ndarray
         "bias_bound_gap": bound - largest,
         "older_bias_bound": older_bias_bound(rbm, k),
         "total_variation": distance,
+        "energy_change": largest_energy_change(rbm),
     }

@@ -49,7 +49,7 @@ OF_LOG_PARTITION = ("annealing.particles", "annealing.temperatures", TEMPERING)
 METRICS_OF = {
     "annealing": ANNEALED,
     "proxy": ("reconstruction_log_likelihood", "reconstruction_log_likelihood_error"),
-    "bias_bound": ("cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation"),
+    "bias_bound": ("cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation", "energy_change"),
 }
 """Metrics that depend on settings of evaluations; other metrics do not."""
 

@@ -18,7 +18,7 @@ from rbmbench.training import trainer
 
 ROWS, M, N, TRIALS = 13, 5, 3, 2
 DATA = binary_data(ROWS, M)
-METRICS = {"cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation"}
+METRICS = {"cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation", "energy_change"}
 
 
 def stage(until, k=None, estimator="expected_cd"):
