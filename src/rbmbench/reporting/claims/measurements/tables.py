@@ -37,32 +37,36 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
     The interval is Student's for the logarithms of the ratios; for a single model that of the F distribution.
     """
     source, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
-    above, below = source.frame["variance"].align(other.frame["variance"], join="inner")
-    phrase = f"variance of {source.label} over that of {other.label}"
-    if len(above) > 1:
-        logs = intervals.student(np.log(above / below))
-        return Measurement(*np.exp(logs).tolist(), f"{phrase}, {len(above)} models", (source, other), POSITIVE)
-    fewest = min(source.budget["estimates"], other.budget["estimates"])
-    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest)
+    ratio, models = _variance_ratio(source, other)
+    phrase = f"variance of {source.label} over that of {other.label}" + (f", {models} models" if models > 1 else "")
     return Measurement(*ratio, phrase, (source, other), POSITIVE)
+
+
+def _variance_ratio(source: Source, other: Source) -> tuple[intervals.Interval, int]:
+    """Return the ratio of two variances with its interval, and the number of models."""
+    above, below = source.frame["variance"].align(other.frame["variance"], join="inner")
+    if len(above) > 1:
+        ratio, low, high = np.exp(intervals.student(np.log(above / below))).tolist()
+        return (ratio, low, high), len(above)
+    fewest = min(source.budget["estimates"], other.budget["estimates"])
+    return intervals.variance_ratio(above.iloc[0], below.iloc[0], fewest), len(above)
 
 
 @measures()
 def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entries) -> Measurement:
-    """Measure the median of the ratios of the variances of several pairs of estimators, with its exact interval.
+    """Measure the median of the ratios of the variances of several pairs of estimators.
 
     The pairs are in order: the first of ``entries`` beside the first of ``against``. A ratio is the geometric mean over
-    the models.
+    the models. The pairs are all that the claim is on, no sample of others: the interval is the median of the lower and
+    of the upper ends of the intervals of the ratios.
     """
     if len(entries) != len(against):
         raise NotRun(f"must have as many entries in against, got {len(entries)} and {len(against)}")
     sides = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
-    ratios = [
-        float(np.exp(np.log(source.frame["variance"] / other.frame["variance"]).mean()))
-        for source, other in zip(*sides, strict=True)
-    ]
-    phrase = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
-    return Measurement(*intervals.quantile(np.array(ratios), 0.5), phrase, (*sides[0], *sides[1]), POSITIVE)
+    ratios = np.array([_variance_ratio(source, other)[0] for source, other in zip(*sides, strict=True)])
+    smallest, largest = ratios[:, 0].min(), ratios[:, 0].max()
+    phrase = f"median ratio of the variances of {len(ratios)} pairs, from {smallest:.3g} to {largest:.3g}"
+    return Measurement(*np.median(ratios, axis=0).tolist(), phrase, (*sides[0], *sides[1]), POSITIVE)
 
 
 @measures(bias_difference={"contrast": "difference"}, bias_ratio={"contrast": "ratio"})
