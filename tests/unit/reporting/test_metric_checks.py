@@ -82,7 +82,7 @@ def test_metric_mean_stands_for_all_iterations(tmp_path):
     late = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
     assert late.value == pytest.approx(5.5)
     assert MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
-    with pytest.raises(NotRun, match="ends at iteration 4000, the claim speaks of what follows 4000"):
+    with pytest.raises(NotRun, match="ends at iteration 4000, the claim is on iterations after 4000"):
         MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=4000)
 
 

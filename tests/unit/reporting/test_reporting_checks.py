@@ -88,7 +88,7 @@ def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
     names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
     # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
     assert MEASUREMENTS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
-    with pytest.raises(NotRun, match="ends at iteration 1000, the claim speaks of iteration 1500"):
+    with pytest.raises(NotRun, match="ends at iteration 1000, the claim is on iteration 1500"):
         MEASUREMENTS["lead_after"](there, **names, share=0.75)
 
 

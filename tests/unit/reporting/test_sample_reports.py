@@ -202,7 +202,7 @@ def test_what_is_not_there_is_not_run(tmp_path):
     for name in ("fig9.a.gibbs", "fig2.b.gibbs", "fig2.a.herding"):
         with pytest.raises(NotRun, match=f"{name} is not part of this scale"):
             figures.of(name, "isl_curves")
-    with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim speaks of 5000"):
+    with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim is on 5000"):
         MEASUREMENTS["isl_difference"](figures, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
 
 

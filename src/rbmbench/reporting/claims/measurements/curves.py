@@ -183,7 +183,7 @@ def curve_lead(
         return _lead([source, other], source.late, other.late, f"final {title}, {of_rise}", _at_end(source))
     after = share * other.spec.as_published("iterations", other.panel.iterations, other.panel.name)
     if other.panel.iterations < after:
-        raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
+        raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim is on iteration {after:.0f}")
     last = float(source.trials.columns[-1])
     window = max(after - FINAL_SHARE / 2 * last, 0.0), min(after + FINAL_SHARE / 2 * last, last)
     phrase = f"{title} at iteration {after:.0f}, {of_rise}"
@@ -198,7 +198,7 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
     """
     source = evidence.of(curve)
     if (last := source.trials.columns[-1]) <= after:
-        raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
+        raise NotRun(f"{curve} ends at iteration {last}, the claim is on iterations after {after}")
     phrase = f"gain of {source.label} after iteration {after}, as a share of its rise until then"
     return _lead([source], source.late, source.near(after), phrase, _at_end(source))
 

@@ -174,7 +174,7 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
     """Return a metric of a curve, by default that of its panel; `NotRun` if it ends at ``after`` or before."""
     source = evidence.of(curve, metric=metric)
     if (last := source.all_trials.columns[-1]) <= after:
-        raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
+        raise NotRun(f"{curve} ends at iteration {last}, the claim is on iterations after {after}")
     return source
 
 

@@ -115,7 +115,7 @@ def _at(source: Source, samples: int) -> pd.Series:
     """Return the likelihood at a number of samples by trial, interpolated in logarithm."""
     numbers = source.trials.columns.to_numpy(dtype=float)
     if not numbers[0] <= samples <= numbers[-1]:
-        raise NotRun(f"{source.label} has {numbers[0]:.0f} to {numbers[-1]:.0f} samples, the claim speaks of {samples}")
+        raise NotRun(f"{source.label} has {numbers[0]:.0f} to {numbers[-1]:.0f} samples, the claim is on {samples}")
     values = [np.interp(np.log(samples), np.log(numbers), row) for row in source.trials.to_numpy()]
     return pd.Series(values, source.trials.index)
 
