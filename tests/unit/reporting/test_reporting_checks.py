@@ -255,6 +255,16 @@ def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, an
     assert verdict(measurement.low, measurement.high, *measurement.bounds) == answer
 
 
+def test_a_printed_bias_above_quantiles_below_zero_has_no_upper_end(tmp_path):
+    biases = 0.02 * np.linspace(-0.5, 2, 25)
+    source = entries(tmp_path, {"r": {"cd_1": [numbers(2e-4, bias, 0.0) for bias in biases]}}, PRINTED)
+    measurement = MEASUREMENTS["typical_model"](source, entry="table1.r.cd_1", quantity="bias")
+    assert measurement.bounds == (pytest.approx(0.02 * measurement.value / np.quantile(biases, 0.95)), math.inf)
+    negative = entries(tmp_path / "-", {"r": {"cd_1": [numbers(2e-4, -bias, 0.0) for bias in biases]}}, PRINTED)
+    with pytest.raises(NotRun, match="which has no ratio to a printed one"):
+        MEASUREMENTS["typical_model"](negative, entry="table1.r.cd_1", quantity="bias")
+
+
 def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
     # Rises by 10, falls by 5; each end is known to 0.25 nats: the fall to 0.25 sqrt(2) / 10 and a little of the rise.
     values = np.array([[-20.0, -10.0, -15.0]])

@@ -130,13 +130,16 @@ def typical_model(
     """Measure the median over the trained models of a variance or a debiased bias, with its exact interval.
 
     The range contains the medians for which the published value lies between the 5 % and the 95 % quantile of the
-    models, with the measured ratios of these to the median. The value must be far above its floor.
+    models, with the measured ratios of these to the median; it has no upper end where the 5 % quantile is not positive,
+    as a debiased bias may be.
     """
     source, published = _entry_and_published(evidence, entry, quantity)
     values = source.frame[_COLUMNS[quantity]]
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
     phrase = f"median {quantity} of {source.label} over {len(values)} models, {low:.3g} to {high:.3g} for nine in ten"
-    bounds = published * median / high, published * median / low
+    if not median > 0:
+        raise NotRun(f"the median {quantity} of {source.label} is {median:.3g}, which has no ratio to a printed one")
+    bounds = published * median / high, published * median / low if low > 0 else np.inf
     return Measurement(*intervals.quantile(values, 0.5), phrase, (source,), POSITIVE, bounds, published)
 
 
