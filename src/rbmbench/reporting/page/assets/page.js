@@ -104,10 +104,11 @@ function startExplorer() {
     save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
   });
   body.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-claim]");
+    const link = event.target.closest("a[data-marked]");
     if (!link) return;
     event.preventDefault();
-    location.hash = addressOf(link.getAttribute("href").slice(1), link.dataset.claim);
+    const row = link.closest("tr").id;
+    location.hash = addressOf(link.getAttribute("href").slice(1), row.slice(row.indexOf("/") + 1));
   });
   addEventListener("hashchange", follow);
   apply();
