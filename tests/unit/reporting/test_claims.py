@@ -127,7 +127,7 @@ CUT = {"published": {"iterations": 50000}}
     ("panel", "needs", "reason"),
     [
         (CUT, {"share_of_iterations": 0.4}, "4 000 of 50 000 iterations, needs 40 % of them"),
-        ({}, {"trials": 6}, "5 trials, needs 6"),
+        ({}, {"trials": 6}, "needs 6 trials, got 5"),
         ({"meta": stand_in("mnist")}, {}, "stand-in data for MNIST"),
     ],
 )
@@ -318,7 +318,7 @@ def test_numbers_of_bands_need_particles_at_all_evaluations(tmp_path):
     panel = {"curves": APART}
     (record,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
     assert record.verdict == INCONCLUSIVE
-    assert "9.5 effective particles of annealing, needs 10" in record.note
+    assert "needs 10 effective particles of annealing, got 9.5" in record.note
 
 
 PAIR = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}

@@ -254,4 +254,4 @@ def test_claims_on_all_kinds_get_verdicts(tmp_path):
     first, second, third, *_ = evaluate(parse(ClaimsSpec, spec, "test"))
     assert (first.verdict, second.verdict) == (REPRODUCED, REPRODUCED)
     assert "20 of 1 000 replications" in first.note
-    assert "20 replications, needs 1000" in third.note
+    assert "needs 1000 replications, got 20" in third.note

@@ -56,10 +56,10 @@ class Missing(Settings):
         if self.setting == "data":
             return f"stand-in data for {data_name(self.value)}"
         if self.setting == "particles":
-            return f"{self.value:.3g} effective particles of annealing, needs {self.needed:g}"
+            return f"needs {self.needed:g} effective particles of annealing, got {self.value:.3g}"
         if self.difference:
             return f"{_plain(phrases([self.difference]))}, needs {100 * self.needed:.0f} % of them"
-        return f"{self.value:g} {self.setting}, needs {self.needed:g}"
+        return f"needs {self.needed:g} {self.setting}, got {self.value:g}"
 
 
 class Measured(Settings):

@@ -87,7 +87,7 @@ class Measurement:
             end + (extreme - value) if np.isfinite(value) else extreme
             for end, extreme in zip((self.low, self.high), ends, strict=True)
         )
-        few = [curve.label for curve, doubt in zip(curves, doubts, strict=True) if np.isinf(doubt).any()]
+        few = dict.fromkeys(curve.label for curve, doubt in zip(curves, doubts, strict=True) if np.isinf(doubt).any())
         note = f"fewer than {particles:g} particles count at some evaluations of {', '.join(few)}"
         notes = (note,) if few and (low, high) != (self.low, self.high) else ()
         return replace(self, low=low, high=high, notes=(*self.notes, *notes))

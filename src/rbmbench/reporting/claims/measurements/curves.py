@@ -123,7 +123,7 @@ def curve_difference(
         phrase += ", nats per sample"
         options["level"] = Level(float(number(other, other.mean.to_numpy()[None])[0]))
     if statistic == "final":
-        phrase += f", {len(trials)} trials"
+        phrase += f", {len(trials)} trial{'s' * (len(trials) > 1)}"
         options |= {"window": _at_end(source), "linear": True}
     return _of_curves(sources, lambda means: number(source, means[0]) - number(other, means[1]), phrase, **options)
 
@@ -138,7 +138,7 @@ def curve_spread(
 ) -> Measurement:
     """Measure the range of the final values or the maxima of mean curves, as a share of the rise to the largest."""
     sources, (words, number) = [evidence.of(name, metric=metric) for name in curves], STATISTICS[statistic]
-    names = ", ".join(curve.label for curve in sources)
+    names = ", ".join(dict.fromkeys(curve.label for curve in sources))
     words = words.format(metric=metric_of(metric).title)
 
     def spread(means: list[np.ndarray]) -> np.ndarray:

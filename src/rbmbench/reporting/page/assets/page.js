@@ -28,6 +28,10 @@ function startExplorer() {
   let chosen = CLAIMS;
   let limit = AT_ONCE;
   form.hidden = false;
+  for (const row of rows) {
+    const code = row.querySelector("code");
+    code.replaceWith(element("a", { href: `#${row.id}` }, code.cloneNode(true)));
+  }
   for (const name of FACETS) {
     const counts = new Map();
     for (const claim of CLAIMS) if (claim[name]) counts.set(claim[name], (counts.get(claim[name]) ?? 0) + 1);
