@@ -129,6 +129,7 @@ def test_samples_that_are_no_squares_are_one_line(tmp_path):
         ("isl_lead_on_training_set", {"curve": "fig2.a.rates_fpcd"}, 0.5),
         ("isl_difference", {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs"}, 11.0),
         ("isl_difference", {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs", "samples": 10}, 5.0),
+        ("isl_growth", {"curve": "fig2.a.rates_fpcd", "samples": 10}, 11.5),
         ("isl_decline", {"curve": "fig2.a.gibbs"}, 0.0),
     ],
 )

@@ -60,6 +60,16 @@ def isl_difference(
 
 
 @measures()
+def isl_growth(evidence: Evidence, *, curve: SampleCurveName, samples: SampleCount) -> Measurement:
+    """Measure the rise of a likelihood from a number of samples to all, with Student's interval over the trials."""
+    source = evidence.of(curve, "isl_curves")
+    before, end = _at(source, samples), source.trials.columns[-1]
+    phrase = f"rise of the sampling likelihood of {source.label} from {samples} to {end} samples, nats a row"
+    where = {"window": (samples, end), "level": Level(float(before.mean()))}
+    return Measurement(*intervals.student(source.final - before), phrase, (source,), **where)
+
+
+@measures()
 def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
     """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
