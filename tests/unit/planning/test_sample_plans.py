@@ -46,7 +46,7 @@ def test_sheets_and_curves_share_their_samples(config):
         ids_shown(tiny_plan, tiny_plan.figures[f"{KEY}_{name}"], "sample") for name in ("fig1", "fig2_mnist")
     )
     assert sheets == curves
-    assert len(tiny_plan.of_kind("sample")) == 10
+    assert len(tiny_plan.of_kind("sample")) == 16
     spec = tiny_plan.figures["rates_fpcd_fig1"].spec
     names = [entry.sampler for entry in spec.panels[0].samplers]
     assert names == ["rates_herding", "rates_fpcd", "sample_penalization", "gibbs"]
