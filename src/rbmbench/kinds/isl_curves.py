@@ -34,7 +34,7 @@ COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples"
 FEW = 5
 """Most trained models with a line each."""
 TITLE_WIDTH = 84  # characters per line of a title
-MOST_PANELS = 4  # side by side
+MOST_PANELS = 4  # two side by side
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
 
 
@@ -237,7 +237,7 @@ class IslCurvesSpec(FigureSpec):
 
     def chart(self, results: list[SampleResults]) -> Chart:
         """Return the likelihoods of the test rows: mean, least and largest of the trials."""
-        layout = Layout(columns=MOST_PANELS, row=4.2, head=(0.6, 0.0), shade=0.15)
+        layout = Layout(columns=2, row=4.2, head=(0.6, 0.0), shade=0.15)
         return Chart(heading=heading_of(self, results), layout=layout, panels=tuple(panel.chart() for panel in results))
 
     def caption(self, results: list[SampleResults]) -> str:
@@ -297,7 +297,7 @@ class IslCurves(Kind):
 
     kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
     panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
-        description="the panels, side by side, by their letter"
+        description="the panels, two side by side, by their letter"
     )
 
     SPEC = IslCurvesSpec
