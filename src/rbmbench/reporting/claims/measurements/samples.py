@@ -54,7 +54,9 @@ def isl_difference(
     source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     at = samples or min(source.trials.columns[-1], other.trials.columns[-1])
     difference = (_at(source, at) - _at(other, at)).dropna()
-    phrase = f"sampling likelihood after {at} samples, {source.label} minus {other.label}, nats a row"
+    models = (f" of {item.panel.runs[0].label} at rate {item.panel.rate:g}" for item in (source, other))
+    first, second = models if source.label == other.label else ("", "")
+    phrase = f"sampling likelihood after {at} samples, {source.label}{first} minus {other.label}{second}, nats a row"
     where = {"window": (at, at), "level": Level(float(_at(other, at).mean()))}
     return Measurement(*intervals.student(difference), f"{phrase}, {len(difference)} trials", (source, other), **where)
 

@@ -23,15 +23,12 @@ function startExplorer() {
   const body = document.querySelector("table.claims tbody");
   const rows = [...body.rows];
   const NAMES = Object.fromEntries(REPORT.papers.flatMap(({ key, title, shown }) => [[key, title || key], ...Object.entries(shown)]));
+  CLAIMS.forEach((claim, place) => rows[place].cells[1].querySelector("small").append(" ", element("a", { href: `#${rows[place].id}` }, element("code", {}, claim.claim))));
   const words = CLAIMS.map((claim, place) => rows[place].textContent.toLowerCase());
   const button = document.getElementById("more");
   let chosen = CLAIMS;
   let limit = AT_ONCE;
   form.hidden = false;
-  for (const row of rows) {
-    const code = row.querySelector("code");
-    code.replaceWith(element("a", { href: `#${row.id}` }, code.cloneNode(true)));
-  }
   for (const name of FACETS) {
     const counts = new Map();
     for (const claim of CLAIMS) if (claim[name]) counts.set(claim[name], (counts.get(claim[name]) ?? 0) + 1);
