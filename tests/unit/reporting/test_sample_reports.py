@@ -85,6 +85,14 @@ def test_the_caption_tells_the_ends_and_the_stand_in(tmp_path):
     assert "Digits (stand-in for OpenTable), 3 hidden units, CD-1" in ax.get_title(loc="left").replace("\n", " ")
 
 
+@pytest.mark.parametrize(("letters", "shape"), [("a", (1, 1)), ("ab", (1, 2)), ("abcd", (2, 2))])
+def test_panels_are_two_side_by_side(tmp_path, letters, shape):
+    spec = parse(IslCurvesSpec, isl_figure(tmp_path, {letter: {"values": BOTH} for letter in letters}), "test")
+    boxes = [ax.get_window_extent() for ax in drawn(spec).axes]
+    assert (len({round(box.y0) for box in boxes}), len({round(box.x0) for box in boxes})) == shape
+    assert all(box.width > 0.7 * box.height for box in boxes)
+
+
 def test_a_sampler_that_is_missing_is_one_line(tmp_path):
     values = isl_figure(tmp_path, {"a": {"values": {"gibbs": GIBBS}}})
     values["panels"][0]["samplers"].append({"sampler": "rates_fpcd", "label": "rates-FPCD"})
@@ -137,6 +145,13 @@ def test_checks_measure_the_chosen_setting(tmp_path, kind, arguments, value):
     measurement = MEASUREMENTS[kind](evidence(tmp_path), **arguments)
     assert measurement.value == pytest.approx(value)
     assert measurement.low <= measurement.value <= measurement.high
+
+
+def test_one_sampler_on_two_models_is_named_with_them(tmp_path):
+    spec = parse(IslCurvesSpec, isl_figure(tmp_path, {"a": {"values": BOTH}, "b": {"values": BOTH}}), "test")
+    names = {"curve": "fig2.a.gibbs", "against": "fig2.b.gibbs"}
+    measurement = MEASUREMENTS["isl_difference"](Evidence("rates_fpcd", [spec]), **names)
+    assert "Gibbs of CD-1 at rate 0.1 minus Gibbs of CD-1 at rate 0.1" in measurement.what
 
 
 def test_mixing_speed_is_the_ratio_of_samples_for_the_same_likelihood(tmp_path):

@@ -54,9 +54,10 @@ def isl_difference(
     source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     at = samples or min(source.trials.columns[-1], other.trials.columns[-1])
     difference = (_at(source, at) - _at(other, at)).dropna()
-    models = (f" of {item.panel.runs[0].label} at rate {item.panel.rate:g}" for item in (source, other))
-    first, second = models if source.label == other.label else ("", "")
-    phrase = f"sampling likelihood after {at} samples, {source.label}{first} minus {other.label}{second}, nats a row"
+    names = [source.label, other.label]
+    if source.label == other.label:
+        names = [f"{item.label} of {item.panel.runs[0].label} at rate {item.panel.rate:g}" for item in (source, other)]
+    phrase = f"sampling likelihood after {at} samples, {' minus '.join(names)}, nats a row"
     where = {"window": (at, at), "level": Level(float(_at(other, at).mean()))}
     return Measurement(*intervals.student(difference), f"{phrase}, {len(difference)} trials", (source, other), **where)
 
