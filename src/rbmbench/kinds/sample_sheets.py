@@ -25,6 +25,8 @@ from rbmbench.reporting.words import count, listed, variant_notes
 
 GAP = 1  # pixels between images
 PAPER = 255
+GREYS = 16
+"""Shades of a sheet; with all 256 a picture is twice as large."""
 LEAST_INK = 0.03
 """Mean grey of a sheet or a sample below which it is explained in words; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
@@ -95,8 +97,8 @@ class SampleSheetsSpec(FigureSpec):
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
-            f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
-            " brackets: the setting that covers the validation rows best."
+            f" {samples.meta['data']['title']}. Grey is E(x|h), in {GREYS} shades; deterministic samplers give black and"
+            " white. In brackets: the setting that covers the validation rows best."
         )
         lines = [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, [samples])]
         return " ".join([first + stuck, *variant_notes(self), *lines])
@@ -151,12 +153,13 @@ def height(sheets: int, columns: int, lines: int) -> float:
 
 
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
-    """Return images (images, side * side), 0 to 255, side by side in rows of ``columns``; ink is dark."""
+    """Return images (images, side * side), 0 to 255, side by side in rows of ``columns``; ink is dark, of `GREYS`."""
     lines = -(-len(images) // columns)
     cell = side + GAP
     page = np.full((lines * cell + GAP, columns * cell + GAP), PAPER, np.uint8)
+    step = PAPER / (GREYS - 1)
     for number, image in enumerate(images):
         row, column = divmod(number, columns)
         top, left = row * cell + GAP, column * cell + GAP
-        page[top : top + side, left : left + side] = 255 - image.reshape(side, side)
+        page[top : top + side, left : left + side] = PAPER - np.rint(image.reshape(side, side) / step) * step
     return page
