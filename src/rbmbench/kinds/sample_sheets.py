@@ -97,8 +97,8 @@ class SampleSheetsSpec(FigureSpec):
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
-            f" {samples.meta['data']['title']}. Grey is E(x|h), in {GREYS} shades; deterministic samplers give black and"
-            " white. In brackets: the setting that covers the validation rows best."
+            f" {samples.meta['data']['title']}. Grey is E(x|h), in {GREYS} shades; deterministic samplers give black"
+            " and white. In brackets: the setting that covers the validation rows best."
         )
         lines = [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, [samples])]
         return " ".join([first + stuck, *variant_notes(self), *lines])
