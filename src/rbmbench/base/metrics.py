@@ -65,6 +65,7 @@ METRICS = {
     "total_variation": Metric("total variation between data and model", momentary=True),
     "energy_change": _nats("largest change of the energy by one unit"),
     "effective_sample_size": Metric("effective sample size", "rows"),
+    "weight_sum": Metric("sum of the weights of the model term"),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),

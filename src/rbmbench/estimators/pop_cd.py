@@ -59,7 +59,7 @@ def effective_sample_size(weights):
 
 @REGISTRY.register
 class PopCD(Estimator):
-    """pop-CD-k with ``k`` Gibbs steps. Variants override `weighted_ends` or `weights`."""
+    """pop-CD-k with ``k`` Gibbs steps. Variants override `weighted_ends`, `weights` or `diagnostics_of`."""
 
     fused = "pop_cd"
     continues_from = "ends"
@@ -78,7 +78,11 @@ class PopCD(Estimator):
         visible, mean, log_weights = self.weighted_ends(rbm, positive, stream)
         weights = self.weights(log_weights)
         population = Population(visible, mean, weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return population, state, self.diagnostics_of(weights)
+
+    def diagnostics_of(self, weights):
+        """Return diagnostics of the weights, float64 (replicas, batch): arrays (replicas,) by name."""
+        return {"effective_sample_size": effective_sample_size(weights)}
 
     def weighted_ends(self, rbm, positive, stream):
         """Return the end states v of the chains, p(h|v), and log w, float64 (replicas, batch), nats."""

@@ -106,6 +106,8 @@ def test_weights_are_those_of_the_tables(name, tau, k, rbm, batch):
         np.testing.assert_allclose(phases.negative.weights[r], expected, rtol=1e-11)
         size = expected.sum() ** 2 / (expected**2).sum()
         np.testing.assert_allclose(phases.diagnostics["effective_sample_size"][r], size, rtol=1e-10)
+        if name == "pop_cd_leave_one_out":
+            np.testing.assert_allclose(phases.diagnostics["weight_sum"][r], expected.sum(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)
