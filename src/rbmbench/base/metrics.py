@@ -14,7 +14,8 @@ class Metric:
     """Title and unit of a metric.
 
     ``summed`` metrics are means per sample, in nats, that figures show summed over the training set. ``momentary``
-    metrics describe the parameters at an evaluation; others are means over the iterations since the previous one.
+    metrics describe the parameters at an evaluation; others are means over the iterations since the previous one, or
+    the ``largest`` value in them.
     Values at or above ``ceiling`` are uninformative and are not drawn.
     """
 
@@ -22,6 +23,7 @@ class Metric:
     unit: str = ""
     summed: bool = False
     momentary: bool = False
+    largest: bool = False
     ceiling: float = math.inf
 
     @property
@@ -65,7 +67,7 @@ METRICS = {
     "total_variation": Metric("total variation between data and model", momentary=True),
     "energy_change": _nats("largest change of the energy by one unit"),
     "effective_sample_size": Metric("effective sample size", "rows"),
-    "weight_sum": Metric("sum of the weights of the model term"),
+    "largest_weight_sum": Metric("largest sum of the weights of the model term", largest=True),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),

@@ -37,7 +37,7 @@ class PopCDLeaveOneOut(PopCD):
 
     def diagnostics_of(self, weights):
         """Return diagnostics of the weights; their sum, at least 1, is the length of the model term beside pop-CD's."""
-        return super().diagnostics_of(weights) | {"weight_sum": weights.sum(axis=-1)}
+        return super().diagnostics_of(weights) | {"largest_weight_sum": weights.sum(axis=-1)}
 
     def weighted_ends(self, rbm, positive, stream):
         """Return v, p(h|v) and log w, see `PopCD`, for at least 2 rows."""

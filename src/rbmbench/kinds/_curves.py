@@ -55,6 +55,7 @@ REFERENCES = {
     "maximum": "no model has more, that of the frequencies of the rows",
     "true_model": "log-likelihood of the model that the training rows were drawn from",
 }
+LARGEST = "of the iterations since the evaluation before"
 SINCE = "averaged over the iterations since the evaluation before"
 
 
@@ -330,8 +331,9 @@ def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[s
             " below."
         )
     for name in sorted(name for name in panels_of if not metric_of(name).summed):
-        when = "at the evaluations" if metric_of(name).momentary else SINCE
-        yield f"P{_panels(panels_of[name])[1:]}: {metric_of(name).label}, {when}."
+        metric = metric_of(name)
+        when = "at the evaluations" if metric.momentary else LARGEST if metric.largest else SINCE
+        yield f"P{_panels(panels_of[name])[1:]}: {metric.label}, {when}."
     further = {(place, name) for panel in spec.panels for place, name in enumerate(panel.lined) if place}
     for place, name in sorted(further):
         metric = metric_of(name)

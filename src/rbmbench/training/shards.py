@@ -8,6 +8,7 @@ import numpy as np
 
 from rbmbench import estimators, updates
 from rbmbench.base.errors import TrainingError
+from rbmbench.base.metrics import metric_of
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import is_host_array, on_host
@@ -22,7 +23,7 @@ SHARD_BYTES = 2**22
 class Shard:
     """Some trials of a run: parameters (views), state of the estimator, memory of the update rule, random stream.
 
-    ``sums`` are the sums of the diagnostics, (trials,), since the last call of `means`.
+    ``sums`` are the sums of the diagnostics, (trials,), since the last evaluation, or their largest values.
     """
 
     def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
@@ -68,16 +69,17 @@ class Shard:
                 estimate = self.update.step(self.rbm, *parts)
                 self.state = estimate.state
                 for name, values in estimate.diagnostics.items():
-                    self.sums[name] = self.sums.get(name, 0.0) + values
+                    before = self.sums.get(name, 0.0)
+                    self.sums[name] = np.maximum(before, values) if metric_of(name).largest else before + values
                 # A cheap test first; sums may overflow while the parameters are finite.
                 if checks_each and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                     self._check_finite(iteration + 1)
             self._check_finite(last)
 
     def means(self, iterations: int) -> dict[str, np.ndarray]:
-        """Return the means of the diagnostics over this number of iterations, (trials,)."""
+        """Return the means of the diagnostics over this number of iterations, (trials,), or their largest values."""
         with np.errstate(all="ignore"):
-            return {name: on_host(total / iterations) for name, total in self.sums.items()}
+            return {n: on_host(s if metric_of(n).largest else s / iterations) for n, s in self.sums.items()}
 
     def _check_finite(self, iteration: int) -> None:
         parameters = (p.reshape(len(p), -1) for p in self.rbm.parameters)

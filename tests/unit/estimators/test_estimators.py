@@ -107,7 +107,7 @@ def test_weights_are_those_of_the_tables(name, tau, k, rbm, batch):
         size = expected.sum() ** 2 / (expected**2).sum()
         np.testing.assert_allclose(phases.diagnostics["effective_sample_size"][r], size, rtol=1e-10)
         if name == "pop_cd_leave_one_out":
-            np.testing.assert_allclose(phases.diagnostics["weight_sum"][r], expected.sum(), rtol=1e-10)
+            np.testing.assert_allclose(phases.diagnostics["largest_weight_sum"][r], expected.sum(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)

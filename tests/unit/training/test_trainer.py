@@ -289,18 +289,20 @@ def test_the_curve_is_tidy_and_true():
     assert min(result.timings.values()) >= 0
 
 
-def test_diagnostics_are_means_since_the_evaluation_before():
-    def sizes(every):
-        curve = run(DATA, settings_for(stage("pop_cd", 29), evaluate_every=every)).curve
-        sizes = curve[curve.metric == "effective_sample_size"]
-        return sizes.pivot(index="iteration", columns="trial", values="value")
+def test_diagnostics_are_means_or_the_largest_values_since_the_evaluation_before():
+    def values(metric, every):
+        curve = run(DATA, settings_for(stage("pop_cd_leave_one_out", 29), evaluate_every=every)).curve
+        return curve[curve.metric == metric].pivot(index="iteration", columns="trial", values="value")
 
-    each, sevenths = sizes(1), sizes(7)
-    for last in (7, 14, 28):
-        np.testing.assert_allclose(sevenths.loc[last], each.loc[last - 6 : last].mean(), rtol=1e-12)
-    np.testing.assert_allclose(sevenths.loc[29], each.loc[29])
-    assert each.to_numpy().min() >= 1
-    assert each.to_numpy().max() <= BATCH
+    for metric, summary, low, high in (
+        ("effective_sample_size", pd.DataFrame.mean, 1, BATCH),
+        ("largest_weight_sum", pd.DataFrame.max, 1 - 1e-12, np.inf),
+    ):
+        each, sevenths = values(metric, 1), values(metric, 7)
+        for last in (7, 14, 28):
+            np.testing.assert_allclose(sevenths.loc[last], summary(each.loc[last - 6 : last]), rtol=1e-12)
+        np.testing.assert_allclose(sevenths.loc[29], each.loc[29])
+        assert low <= each.to_numpy().min() < each.to_numpy().max() <= high
 
 
 def test_rows_that_repeat_count_as_often_as_they_occur():
