@@ -117,4 +117,4 @@ ERRORS = {
 
 def metric_of(name: str) -> Metric:
     """Return the metric with a name used in curves."""
-    return METRICS.get(name) or Metric(name.replace("_", " "))
+    return METRICS.get(name) or Metric(name.replace("_", " "), largest=name.startswith("largest_"))

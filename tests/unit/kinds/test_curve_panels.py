@@ -54,6 +54,13 @@ def test_a_panel_shows_the_metric_it_names(tmp_path):
     assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
 
 
+def test_a_caption_names_the_largest_values_as_such(tmp_path):
+    diagnostics = {"ucd": {"largest_step": TIMES}}
+    panel = {"curves": CURVES, "diagnostics": diagnostics, "metrics": ["largest_step"]}
+    _, caption = shown(tmp_path, {"a": panel})
+    assert "Panel a: largest step, of the iterations since the evaluation before." in caption
+
+
 def bars_of(ax) -> list[np.ndarray]:
     """Return the thin bars of a panel by curve: (evaluations, x and y, lower and upper end)."""
     return [np.stack(part.get_segments()) for part in ax.collections if isinstance(part, LineCollection)]
