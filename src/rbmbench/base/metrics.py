@@ -67,7 +67,7 @@ METRICS = {
     "total_variation": Metric("total variation between data and model", momentary=True),
     "energy_change": _nats("largest change of the energy by one unit"),
     "effective_sample_size": Metric("effective sample size", "rows"),
-    "largest_weight_sum": Metric("largest sum of the weights of the model term", largest=True),
+    "largest_weight_sum": Metric("largest sum of weights", largest=True),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),
