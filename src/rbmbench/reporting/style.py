@@ -124,6 +124,7 @@ FAMILIES = {
     "pcd": "#AA4499",
     "sml": "#AA4499",
     "pop_cd": BLUE,
+    "leave_one_out": BLUE,
     "pt": BLACK,
     "parallel_tempering": BLACK,
     "exact": BLACK,
