@@ -227,7 +227,7 @@ def full_results(root: Path) -> tuple[list, list]:
     samples = table(root, of_samples, key="popcd_tableb_samples")
     wild = {"leave_one_out": {"largest_weight_sum": np.geomspace(1, 1e4, 41) * np.ones((5, 1))}}
     panel = {"curves": {"leave_one_out": rising(-6.0)}, "diagnostics": wild, "metrics": ["largest_weight_sum"]}
-    weights = figure(root, {name: panel for name in "abcd"}, key="popcd_figa_weights")
+    weights = figure(root, dict.fromkeys("abcd", panel), key="popcd_figa_weights")
     return [fig1, fig2, fig3, weights], [table(root, dict.fromkeys(rows, of_row)), samples, times]
 
 
