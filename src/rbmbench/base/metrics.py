@@ -15,7 +15,7 @@ class Metric:
 
     ``summed`` metrics are means per sample, in nats, that figures show summed over the training set. ``momentary``
     metrics describe the parameters at an evaluation; others are means over the iterations since the previous one, or
-    the ``largest`` value in them.
+    their largest value, see `is_largest`.
     Values at or above ``ceiling`` are uninformative and are not drawn.
     """
 
@@ -23,7 +23,6 @@ class Metric:
     unit: str = ""
     summed: bool = False
     momentary: bool = False
-    largest: bool = False
     ceiling: float = math.inf
 
     @property
@@ -67,7 +66,7 @@ METRICS = {
     "total_variation": Metric("total variation between data and model", momentary=True),
     "energy_change": _nats("largest change of the energy by one unit"),
     "effective_sample_size": Metric("effective sample size", "rows"),
-    "largest_weight_sum": Metric("largest sum of weights", largest=True),
+    "largest_weight_sum": Metric("largest sum of weights"),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),
@@ -117,4 +116,9 @@ ERRORS = {
 
 def metric_of(name: str) -> Metric:
     """Return the metric with a name used in curves."""
-    return METRICS.get(name) or Metric(name.replace("_", " "), largest=name.startswith("largest_"))
+    return METRICS.get(name) or Metric(name.replace("_", " "))
+
+
+def is_largest(name: str) -> bool:
+    """Return whether a metric is the largest value since the previous evaluation, and not a mean."""
+    return name.startswith("largest_")

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.metrics import COMPARED, INTERVAL, metric_of
+from rbmbench.base.metrics import COMPARED, INTERVAL, is_largest, metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark, Numbers, Series
 from rbmbench.planning.differences import Difference
@@ -332,7 +332,7 @@ def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[s
         )
     for name in sorted(name for name in panels_of if not metric_of(name).summed):
         metric = metric_of(name)
-        when = "at the evaluations" if metric.momentary else LARGEST if metric.largest else SINCE
+        when = "at the evaluations" if metric.momentary else LARGEST if is_largest(name) else SINCE
         yield f"P{_panels(panels_of[name])[1:]}: {metric.label}, {when}."
     further = {(place, name) for panel in spec.panels for place, name in enumerate(panel.lined) if place}
     for place, name in sorted(further):

@@ -158,8 +158,8 @@ def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
     cell = side + GAP
     page = np.full((lines * cell + GAP, columns * cell + GAP), PAPER, np.uint8)
     step = PAPER / (GREYS - 1)
-    for number, image in enumerate(images):
+    for number, image in enumerate(PAPER - np.rint(images / step) * step):
         row, column = divmod(number, columns)
         top, left = row * cell + GAP, column * cell + GAP
-        page[top : top + side, left : left + side] = PAPER - np.rint(image.reshape(side, side) / step) * step
+        page[top : top + side, left : left + side] = image.reshape(side, side)
     return page

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmbench import estimators, updates
 from rbmbench.base.errors import TrainingError
-from rbmbench.base.metrics import metric_of
+from rbmbench.base.metrics import is_largest
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import is_host_array, on_host
@@ -70,7 +70,7 @@ class Shard:
                 self.state = estimate.state
                 for name, values in estimate.diagnostics.items():
                     before = self.sums.get(name, 0.0)
-                    self.sums[name] = np.maximum(before, values) if metric_of(name).largest else before + values
+                    self.sums[name] = np.maximum(before, values) if is_largest(name) else before + values
                 # A cheap test first; sums may overflow while the parameters are finite.
                 if checks_each and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                     self._check_finite(iteration + 1)
@@ -79,7 +79,7 @@ class Shard:
     def means(self, iterations: int) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics over this number of iterations, (trials,), or their largest values."""
         with np.errstate(all="ignore"):
-            return {n: on_host(s if metric_of(n).largest else s / iterations) for n, s in self.sums.items()}
+            return {n: on_host(s if is_largest(n) else s / iterations) for n, s in self.sums.items()}
 
     def _check_finite(self, iteration: int) -> None:
         parameters = (p.reshape(len(p), -1) for p in self.rbm.parameters)

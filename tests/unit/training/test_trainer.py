@@ -290,15 +290,15 @@ def test_the_curve_is_tidy_and_true():
 
 
 def test_diagnostics_are_means_or_the_largest_values_since_the_evaluation_before():
-    def values(metric, every):
-        curve = run(DATA, settings_for(stage("pop_cd_leave_one_out", 29), evaluate_every=every)).curve
+    def values(estimator, metric, every):
+        curve = run(DATA, settings_for(stage(estimator, 29), evaluate_every=every)).curve
         return curve[curve.metric == metric].pivot(index="iteration", columns="trial", values="value")
 
-    for metric, summary, low, high in (
-        ("effective_sample_size", pd.DataFrame.mean, 1, BATCH),
-        ("largest_weight_sum", pd.DataFrame.max, 1 - 1e-12, np.inf),
+    for estimator, metric, summary, low, high in (
+        ("pop_cd", "effective_sample_size", pd.DataFrame.mean, 1, BATCH),
+        ("pop_cd_leave_one_out", "largest_weight_sum", pd.DataFrame.max, 1 - 1e-12, np.inf),
     ):
-        each, sevenths = values(metric, 1), values(metric, 7)
+        each, sevenths = values(estimator, metric, 1), values(estimator, metric, 7)
         for last in (7, 14, 28):
             np.testing.assert_allclose(sevenths.loc[last], summary(each.loc[last - 6 : last]), rtol=1e-12)
         np.testing.assert_allclose(sevenths.loc[29], each.loc[29])
