@@ -52,6 +52,10 @@ class MainConfig(Settings):
     papers: Names = Field(
         description="keys of the papers to run, config/papers/KEY.yaml, and of studies of our own, config/KEY.yaml"
     )
+    targets: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="targets to plan, such as popcd_fig1 or paper_ucd; null: all figures and tables of the papers",
+    )
     data: DataAccess = Field(default=DataAccess(), description="source of data sets that are not generated")
     backend: Literal["auto", "numpy", "cupy"] = Field(
         default="auto",

@@ -20,7 +20,10 @@ MOST_BYTES = 100_000  # bytes of the settings of a job, which are one argument o
 
 
 def plan(configuration: Configuration) -> Plan:
-    """Return the plan of a configuration; `SettingsError` if two papers have different data sets of one key."""
+    """Return the plan of a configuration, of its targets alone if it has some.
+
+    Raises `SettingsError` if a target is unknown, or two papers have different data sets of one key.
+    """
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         for name, entry in paper.data.items():
@@ -38,6 +41,11 @@ def plan(configuration: Configuration) -> Plan:
         for name, table in paper.tables.items():
             numbers = {"published": printed.get(name, {})}
             result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers)
+    if configuration.main.targets is not None:
+        try:
+            result = result.only(configuration.main.targets)
+        except SettingsError as error:
+            raise SettingsError(f"targets: {error}") from None
     texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs.values()]
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
     for place, text in texts:

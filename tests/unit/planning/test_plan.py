@@ -179,12 +179,20 @@ def test_a_plan_of_targets_has_their_jobs_alone():
         part = whole.only([target])
         assert set(part.outputs) == keys
         assert set(part.jobs) == {job for key in keys for job in whole.needed(whole.outputs[key])}
-        # What a job needs is there, too.
+        # Jobs before these are included.
         assert {name for job in part.jobs.values() for name in part.before(job)} <= set(part.jobs)
     assert whole.only(["all"]) == whole
 
 
-def test_an_unknown_target_is_told_with_the_nearest():
+def test_a_configuration_with_targets_has_the_plan_of_these(popcd, paper):
+    chosen = popcd.main.model_copy(update={"targets": ("popcd_table1", "popcd_fig1")})
+    assert plan(replace(popcd, main=chosen)) == paper.only(["popcd_fig1", "popcd_table1"])
+    unknown = popcd.main.model_copy(update={"targets": ("popcd_tabel1",)})
+    with pytest.raises(SettingsError, match=r"^targets: unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; "):
+        plan(replace(popcd, main=unknown))
+
+
+def test_the_error_of_an_unknown_target_has_the_nearest():
     with pytest.raises(SettingsError, match=r"^unknown target 'paper_popdc'; nearest: 'paper_popcd'; allowed: all, "):
         planned_here("smoke").only(["popcd_fig1", "paper_popdc"])
 
