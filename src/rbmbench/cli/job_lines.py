@@ -117,7 +117,7 @@ class JobLines:
 
 
 def last_line(layout: Layout, has_report: bool, has_claims: bool, outputs: Sequence[str] = ()) -> str:
-    """Return the place of the results, and the number of verdicts of each kind, those of variants apart.
+    """Return the place of the results, and the number of verdicts of each kind on claims that were run.
 
     Page and verdicts are named if they are up to date; ``outputs`` are such pictures and tables.
     """
@@ -126,13 +126,14 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool, outputs: Seque
     if not has_claims:
         return f"Done: {place}"
     from rbmbench.reporting.claims.files import VARIANT
-    from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, read_verdicts
+    from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, NOT_RUN, read_verdicts
 
     if Path(layout.root).name == CHECK_OF_INSTALLATION:
         return f"Done: {place}; everything was made, and nothing is judged at this scale"
     try:
-        records = read_verdicts(layout.verdicts)
+        records = [record for record in read_verdicts(layout.verdicts) if record.reason != NOT_RUN]
         counts = Counter("of variants" if record.standing == VARIANT else record.verdict for record in records)
     except RbmbenchError as error:
         return f"Done: {place} ({error})"
-    return f"Done: {place}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}"
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return f"Done: {place}; verdicts: {verdicts or 'none'}"

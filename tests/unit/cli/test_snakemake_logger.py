@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lines that take the place of Snakemake's messages, from recorded sequences of them."""
 
+import json
 import logging
 import os
 from types import SimpleNamespace
@@ -220,5 +221,10 @@ def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
     assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale", "of variants"}
     assert int(counts["not reproduced"]) == kept.count('"verdict": "not reproduced"')
     assert int(counts["of variants"]) == kept.count('"class": "variant"') > 0
+    values = json.loads(kept)
+    for record in values["verdicts"]:
+        record["reason"] = "not run"
+    (tmp_path / "claims.json").write_text(json.dumps(values))
+    assert last_line(layout, has_report=True, has_claims=True).endswith("; verdicts: none")
     smoke = last_line(Layout("results/smoke"), has_report=True, has_claims=True)
     assert smoke.endswith("; everything was made, and nothing is judged at this scale")
