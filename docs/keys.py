@@ -17,6 +17,8 @@ def reference(folder: Path) -> str:
     """Return the page for the schemas of a folder."""
     lines = ["# Keys of the configuration", "", "Written by `python docs/keys.py` from the models of the files. A key"]
     lines += ["without a default is required. `null` means that a key is left out."]
+    lines += ["Figures and tables also have `kind`, `title` and `reading` (another reading of an open setting, in words; null:"]
+    lines += ["the published settings)."]
     for name, title in FILES.items():
         schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
         lines += ["", f"## {title}", *_sections(schema)]
@@ -54,7 +56,15 @@ def _table(model: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", "| key | meaning | default |", "|---|---|---|")
     for key, value in sorted(model["properties"].items()):
         default = json.dumps(value["default"]) if "default" in value else ""
-        yield f"| `{key}` | {_line(value.get('description', ''))} | {f'`{default}`' if default else ''} |"
+        words = "; ".join(filter(None, (_line(value.get("description", "")), _allowed(value))))
+        yield f"| `{key}` | {words} | {f'`{default}`' if default else ''} |"
+
+
+def _allowed(value: Mapping[str, Any]) -> str:
+    """Return the values that a key may have, if they are a few words."""
+    parts = [value, value.get("items", {}), *value.get("anyOf", ())]
+    words = [word for part in parts for word in part.get("enum", ())]
+    return f"one of {', '.join(f'`{word}`' for word in words)}" if words else ""
 
 
 def _line(text: str) -> str:

@@ -330,7 +330,7 @@ def _add_commands(commands) -> None:
 
 
 def _add_steps(commands) -> None:
-    """Add the steps of the workflow and the maintenance of the repository, which the list of commands omits."""
+    """Add the steps of the workflow, which the list of commands omits, and `evaluate` and `keep`."""
     add = partial(_add, commands, listed=False)
     arguments = {
         "--data": _file("npz file of the data set"),
@@ -343,8 +343,8 @@ def _add_steps(commands) -> None:
     job_arguments = arguments, COMPUTATION | _resumable()
     text = "folders of evaluations of a scale whose models are evaluated again; --settings has the changes"
     again = {"--again": _folder(text, nargs="+")}
-    text = "the same as job evaluate, or again with other settings"
-    add("evaluate", "computing:evaluate", text, again, *job_arguments).set_defaults(kind="evaluate")
+    text = "evaluate the models of a run, also again with other settings"
+    add("evaluate", "computing:evaluate", text, again, *job_arguments, listed=True).set_defaults(kind="evaluate")
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     kind = {"kind": _argument("KIND", "kind of job, a module of rbmbench.jobs or of a plug-in")}
     add("job", "computing:compute", text, *job_arguments, kind)
@@ -380,7 +380,7 @@ def _add_steps(commands) -> None:
         "--runs": _folder("runs and evaluations: their curve and meta", nargs="*", default=[]),
         "--out": _required_folder("folder to write"),
     }
-    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, arguments)
+    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, arguments, listed=True)
 
 
 def plain_data(argument: str, text: str) -> dict:
