@@ -123,6 +123,23 @@ def test_differences_and_exchanges_are_those_of_the_enumerated_models(rbm):
         np.testing.assert_allclose(acceptance(differences[None].astype(np.float64))[low], chances.mean(), rtol=1e-5)
 
 
+def test_round_trips_are_those_of_the_paths_of_the_walkers():
+    rbm = random_rbm(M, N, scale=2.0, seed=31)
+    chains = TemperedSets(rbm.replicas, BASE, training_stream(1))
+    chains.begin(BETAS, equilibrium(tables(rbm, BASE, BETAS), 5))
+    paths = [np.argsort(chains.walkers)]
+    for _ in range(97):
+        chains.round()
+        paths.append(np.argsort(chains.walkers))
+    trips = np.zeros((5, len(BETAS)), int)
+    for number in np.ndindex(trips.shape):
+        ends = [level for level in np.array(paths)[:, *number] if level in (0, len(BETAS) - 1)]
+        turns = np.count_nonzero(np.diff(ends))
+        trips[number] = (turns - (bool(ends) and ends[0] > 0)) // 2
+    assert chains.round_trips.tolist() == trips.sum(axis=1).tolist()
+    assert trips.sum() > 50
+
+
 @MODELS
 def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(rbm):
     # Delta method, from the enumerated laws: with p, q = p_l, p_(l+1), overlap O = sum p q / (p + q), a state x of
@@ -182,6 +199,15 @@ def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
         assert (estimate.standard_error >= np.abs(part) / 2).all()
     # Rejections of 0.5 were aimed at, and measured with few rounds.
     assert ((estimate.acceptance > 0.3) & (estimate.acceptance < 0.9)).all()
+
+
+def test_chains_without_a_round_trip_in_each_set_do_not_converge():
+    # Large weights: of 16 sets about seven make no round trip within the first budget.
+    rng = np.random.default_rng(0)
+    rbm = RBM(*(9 * rng.normal(size=size).astype(np.float32) for size in ((199, 11), 199, 11)))
+    short, long = (tempered_log_partition(rbm, binary_data(53, 199), 8.0, budget, 1) for budget in (10**6, 10**7))
+    assert max(short.standard_error, long.standard_error) < 8
+    assert (bool(short.converged), bool(long.converged)) == (False, True)
 
 
 @pytest.mark.slow

@@ -67,8 +67,8 @@ class TemperedEstimate:
 
     ``log_partition`` and its ``standard_error``, `NORMAL` of which are half an interval; the ``gap`` between the two
     starts and the ``drift`` from the first to the last half of the rounds, all nats; the least mean ``acceptance`` of
-    exchanges; ``round_trips`` of chains from beta = 0 to 1 and back; ``products``, rows multiplied by W or W';
-    ``converged``, whether the standard error is at most the target, and there is a round trip for each set.
+    exchanges; ``round_trips`` of chains from beta = 0 to 1 and back, in all sets; ``products``, rows multiplied by W or W';
+    ``converged``, whether the standard error is at most the target, and there is a round trip in each set.
     """
 
     log_partition: np.ndarray
@@ -207,7 +207,7 @@ class _Tempering:
                 # Stopping at a small error selects underestimated errors, so two successive ones must be small.
                 error, scale, has_previous = estimate[1], np.sqrt(self._stride * len(self._records)), self._before > 0
                 estimate[1], self._before = max(error, self._before / scale), error * scale
-                reached = has_previous and estimate[1] <= self._target_error and sets.round_trips >= SETS
+                reached = has_previous and estimate[1] <= self._target_error and sets.round_trips.all()
                 if spent or reached:
                     self.estimate, self._records = np.append(estimate, reached), []
 
@@ -221,7 +221,7 @@ class _Tempering:
         gap, drift = data - noise, late - early
         error *= scipy.special.stdtrit(SETS - 2, TAILS[1]) / NORMAL
         error = np.nan_to_num(max(error, abs(gap) / 2, abs(drift) / 2), nan=np.inf)
-        counts = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
+        counts = acceptance(rounds).min(), self.sets.round_trips.sum(), self.sets.products
         return np.array([value, error, gap, drift, *counts])
 
     def saved(self) -> State:

@@ -29,15 +29,17 @@ class TemperedSets:
     betas : ndarray, shape (levels,), float64
         Inverse temperatures, ascending from 0 to 1; they are exact in the type of the parameters.
     walkers : ndarray, shape (sets, levels)
-    rounds, round_trips, products : int
-        Rounds; walkers that came from beta = 1 to 0, since `begin`; rows multiplied by W or W'.
+    round_trips : ndarray, shape (sets,), int64
+        Walkers that came from beta = 0 to 1 and back, since `begin`.
+    rounds, products : int
+        Rounds; rows multiplied by W or W'.
     """
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream):
         self._rbm, self._stream, self._buffers = rbm, stream, Buffers()
         self._base = self._like(b0)[None]
         self._tilt, self._zeros = rbm.b[0] - self._base[0], 0 * rbm.c
-        self.rounds = self.round_trips = self.products = 0
+        self.rounds = self.products = 0
 
     def _like(self, values) -> Array:
         return np.asarray(values, self._rbm.b.dtype, like=self._rbm.b)
@@ -47,7 +49,8 @@ class TemperedSets:
         self.betas = on_host(self._like(betas)).astype(np.float64)
         self._visible = self._like(states.reshape(1, -1, states.shape[-1]))
         self.walkers = np.tile(np.arange(len(betas)), (len(states), 1))
-        self._was_at_one, self.round_trips = np.zeros(self.walkers.shape, bool), 0
+        self._leg = np.zeros(self.walkers.shape, np.int8)  # 1 of walkers that were at beta = 0; 2 if at 1 after that
+        self._leg[:, 0], self.round_trips = 1, np.zeros(len(states), np.int64)
 
     def states(self) -> np.ndarray:
         """Return the states by level, uint8 (sets, levels, m)."""
@@ -99,8 +102,9 @@ class TemperedSets:
         walkers[:, first:-1:2], walkers[:, first + 1 :: 2] = np.where(accepted, y, x), np.where(accepted, x, y)
         self._gibbs(activation, self.betas[np.argsort(walkers, axis=1)].ravel())
         lowest, highest = (np.arange(len(walkers)), walkers[:, 0]), (np.arange(len(walkers)), walkers[:, -1])
-        self.round_trips += int(self._was_at_one[lowest].sum())
-        self._was_at_one[lowest], self._was_at_one[highest] = False, True
+        self.round_trips += self._leg[lowest] == 2
+        self._leg[lowest] = 1
+        self._leg[highest] = np.where(self._leg[highest] == 1, 2, self._leg[highest])
         self.rounds += 1
         return differences.transpose(2, 0, 1).astype(np.float32)
 
@@ -132,12 +136,12 @@ class TemperedSets:
 
     def saved(self) -> dict[str, np.ndarray]:
         """Return the state, from which `restore` continues bit for bit."""
-        counts = np.array([self.rounds, self.round_trips, self.products, self._stream.number])
-        arrays = {"betas": self.betas, "walkers": self.walkers, "was_at_one": self._was_at_one, "counts": counts}
-        return arrays | {"visible": on_host(self._visible).astype(np.uint8)}
+        arrays = {"betas": self.betas, "walkers": self.walkers, "leg": self._leg, "round_trips": self.round_trips}
+        counts = np.array([self.rounds, self.products, self._stream.number])
+        return arrays | {"counts": counts, "visible": on_host(self._visible).astype(np.uint8)}
 
     def restore(self, saved: dict[str, np.ndarray]) -> None:
         """Continue from a state of `saved`."""
-        self.betas, self.walkers, self._was_at_one = saved["betas"], saved["walkers"], saved["was_at_one"]
-        self._visible = self._like(saved["visible"])
-        self.rounds, self.round_trips, self.products, self._stream.number = saved["counts"].tolist()
+        self.betas, self.walkers, self._leg = saved["betas"], saved["walkers"], saved["leg"]
+        self.round_trips, self._visible = saved["round_trips"], self._like(saved["visible"])
+        self.rounds, self.products, self._stream.number = saved["counts"].tolist()
