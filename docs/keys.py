@@ -17,8 +17,7 @@ def reference(folder: Path) -> str:
     """Return the page for the schemas of a folder."""
     lines = ["# Keys of the configuration", "", "Written by `python docs/keys.py` from the models of the files. A key"]
     lines += ["without a default is required. `null` means that a key is left out."]
-    lines += ["Figures and tables also have `kind`, `title` and `reading` (another reading of an open setting, in words; null:"]
-    lines += ["the published settings)."]
+    lines += ["Figures and tables also have `kind`, `title` and `reading`, another reading of an open setting."]
     for name, title in FILES.items():
         schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
         lines += ["", f"## {title}", *_sections(schema)]

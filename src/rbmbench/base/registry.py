@@ -177,6 +177,7 @@ def number_within(name: str, value: object, most: float) -> float:
 
 def number_below_one(name: str, value: object) -> float:
     """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
+    value = value.item() if isinstance(value, np.integer | np.floating) else value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise SettingsError(f"option {name!r}: must be a number >= 0 and < 1, got {value!r}")
     return value
@@ -184,6 +185,6 @@ def number_below_one(name: str, value: object) -> float:
 
 def truth_value(name: str, value: object) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | np.bool_):
         raise SettingsError(f"option {name!r}: must be true or false, got {value!r}")
-    return value
+    return bool(value)

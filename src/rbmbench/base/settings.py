@@ -311,7 +311,7 @@ class AnnealingSettings(AnnealingBudget):
     seed: Seed = 0
 
 
-LEAST_SWEEPS = 100
+LEAST_SWEEPS = 128
 
 
 class CertificateBudget(Annealed):

@@ -88,7 +88,7 @@ class Stream:
     Raises
     ------
     SettingsError
-        If a word is outside its range.
+        If a word is no integer in its range.
     """
 
     def __init__(
@@ -98,13 +98,12 @@ class Stream:
         purpose: int | np.integer = Purpose.TRAINING,
         number: int | np.integer = 0,
     ):
-        if not 0 <= seed < 2**32:
-            raise SettingsError(f"seed: must be from 0 to {2**32 - 1}, got {seed}")
-        for trial in (min(trials), max(trials)) if len(trials) else ():
-            if not 0 <= trial < 2**32:
-                raise SettingsError(f"trial: must be from 0 to {2**32 - 1}, got {trial}")
+        trials = np.asarray(trials)
+        for name, words in (("seed", np.asarray(seed)), ("trials", trials)):
+            if words.size and (words.dtype.kind not in "iu" or words.min() < 0 or words.max() >= 2**32):
+                raise SettingsError(f"{name}: must be integers from 0 to {2**32 - 1}, got {words.tolist()}")
         self.seed = np.uint32(seed)
-        self.trials = np.asarray(trials, dtype=np.uint32)
+        self.trials = trials.astype(np.uint32)
         self.purpose = np.uint32(purpose)
         self.number = int(number)
 

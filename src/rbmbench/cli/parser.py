@@ -380,7 +380,8 @@ def _add_steps(commands) -> None:
         "--runs": _folder("runs and evaluations: their curve and meta", nargs="*", default=[]),
         "--out": _required_folder("folder to write"),
     }
-    add("keep", "keeping:keep", "copy the small files of results: pictures, tables, meta, verdicts", SCALE, arguments, listed=True)
+    text = "copy the small files of results: pictures, tables, meta, verdicts"
+    add("keep", "keeping:keep", text, SCALE, arguments, listed=True)
 
 
 def plain_data(argument: str, text: str) -> dict:

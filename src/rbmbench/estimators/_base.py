@@ -56,6 +56,8 @@ class Estimator(ABC):
     at the end states of the first one's chains, one for each row of the mini-batch; "itself", for estimators with
     persistent chains or none; None if there can be no second one.
 
+    ``sums_to_one`` is whether the weights of the negative phase do, which the centered gradient requires.
+
     ``fused`` is the name under which fused kernels support exactly this class; derived classes may differ.
 
     ``cost_varies`` is true if `products` depends on diagnostics: a run with a budget of products may end early then.
@@ -66,6 +68,7 @@ class Estimator(ABC):
 
     fused: str | None = None
     continues_from: str | None = None
+    sums_to_one: bool = True
     cost_varies: bool = False
     cost_depends_on: tuple[str, ...] = ()
     left: Array | None = None

@@ -54,7 +54,8 @@ def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
     for name, norms, total in zip(("W", "b", "c"), squares, mean, strict=True):
         chains = norms.shape[1]
         mean_norm = _squares(total.reshape(len(total), -1))
-        diagnostics[f"gradient_variance_{name}"] = (norms.sum(axis=1) - chains * mean_norm) / max(1, chains - 1)
+        spread = norms.sum(axis=1) - chains * mean_norm
+        diagnostics[f"gradient_variance_{name}"] = spread / (chains - 1) if chains > 1 else spread * np.nan
     return diagnostics
 
 

@@ -71,4 +71,4 @@ class FPCD(PCD):
         return SummedEstimate(slow.positive, slow.negative, slow.state, slow.diagnostics, (positive, negative))
 
     def phase_sums(self, estimate):
-        return estimate.sums
+        return getattr(estimate, "sums", None) or super().phase_sums(estimate)

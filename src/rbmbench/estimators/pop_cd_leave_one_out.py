@@ -33,6 +33,7 @@ def leave_one_out_weights(log_weights):
 class PopCDLeaveOneOut(PopCD):
     """pop-CD-k, equation 9, with ``k`` Gibbs steps."""
 
+    sums_to_one = False
     weights = staticmethod(leave_one_out_weights)
 
     def diagnostics_of(self, weights):

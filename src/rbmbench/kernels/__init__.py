@@ -136,5 +136,5 @@ def is_host_array(array) -> bool:
 
 
 def on_host(array):
-    """Return the array in the host's memory: itself if it is a NumPy array, else a copy."""
-    return array if isinstance(array, np.ndarray) else array.get()
+    """Return the array in the host's memory: a copy of an array of a GPU, others as they are."""
+    return array.get() if _is_cupy(type(array)) else array

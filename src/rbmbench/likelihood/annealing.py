@@ -78,11 +78,11 @@ def inverse_temperatures(temperatures, spacing: str = "equal") -> np.ndarray:
         steps = positive_integer("temperatures", temperatures, most=MOST_ANNEALING_STEPS)
         schedule = np.linspace(0, 1, steps + 1)
         return np.interp(schedule, *DENSE) if spacing == "dense" else schedule
-    schedule = np.asarray(temperatures, np.float64)
-    ascends = schedule.ndim == 1 and len(schedule) >= 2 and (np.diff(schedule) > 0).all()
-    if not ascends or schedule[0] != 0 or schedule[-1] != 1:
-        raise SettingsError("temperatures: must ascend from 0 to 1")
-    return schedule
+    schedule = np.asarray(temperatures)
+    is_path = schedule.dtype.kind in "iuf" and schedule.ndim == 1 and len(schedule) >= 2
+    if not is_path or not (np.diff(schedule) > 0).all() or schedule[0] != 0 or schedule[-1] != 1:
+        raise SettingsError(f"temperatures: must be an integer, or ascend from 0 to 1, got {temperatures!r}")
+    return schedule.astype(np.float64)
 
 
 def ais_log_partition(
@@ -217,6 +217,7 @@ def keys_of_models(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
     models = math.prod(rbm.W.shape[:-2])
     if keys is None:
         return np.arange(models)
-    if len(keys) != models:
-        raise SettingsError(f"keys: must have one for each of the {models} models, got {len(keys)}")
-    return np.asarray(keys)
+    array = np.atleast_1d(keys)
+    if array.shape != (models,) or array.dtype.kind not in "iu":
+        raise SettingsError(f"keys: must be {models} integers, one for each model, got {keys!r}")
+    return array.astype(np.int64)

@@ -66,11 +66,12 @@ class IndirectSampling:
         ``flips`` (flips,) or (replicas, flips) are 1 - beta, above 0 and at most 1/2. Raises a `SettingsError` if there
         are no samples yet, or a flip is out of range.
         """
-        flips = np.atleast_1d(np.asarray(flips, np.float64))
-        if not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
-            values = f"{flips.min():g} to {flips.max():g}" if self.samples else "no samples"
-            raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {values}")
         replicas, _, lengths = self.counts.shape
+        flips = np.atleast_1d(flips)
+        is_allowed = flips.dtype.kind in "iuf" and flips.shape[:-1] in ((), (1,), (replicas,))
+        if not is_allowed or not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
+            values = repr(flips.tolist()) if self.samples else "no samples"
+            raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {values}")
         flips = np.broadcast_to(flips, (replicas, flips.shape[-1]))
         means = [_log_sums(count, flip).mean(axis=0) for count, flip in zip(self.counts, flips, strict=True)]
         return np.stack(means) + (lengths - 1) * np.log1p(-flips) - np.log(self.samples)

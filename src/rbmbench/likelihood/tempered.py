@@ -67,7 +67,7 @@ class TemperedEstimate:
 
     ``log_partition`` and its ``standard_error``, `NORMAL` of which are half an interval; the ``gap`` between the two
     starts and the ``drift`` from the first to the last half of the rounds, all nats; the least mean ``acceptance`` of
-    exchanges; ``round_trips`` of chains from beta = 0 to 1 and back, in all sets; ``products``, rows multiplied by W or W';
+    exchanges; ``round_trips`` of all chains from beta = 0 to 1 and back; ``products``, rows multiplied by W or W';
     ``converged``, whether the standard error is at most the target, and there is a round trip in each set.
     """
 
@@ -122,8 +122,8 @@ def tempered_log_partition(
     """
     rows, threads = on_host(binary_rows(data, units=rbm.visible_units)), positive_integer("threads", threads)
     budget = positive_integer("budget", budget)
-    if not 0 < target_error < np.inf:
-        raise SettingsError(f"target_error: must be a positive number of nats, got {target_error}")
+    if not isinstance(target_error, int | float | np.number) or not 0 < target_error < np.inf:
+        raise SettingsError(f"target_error: must be a positive number of nats, got {target_error!r}")
     b0 = start_bias(rbm, base_rate_bias(rows) if base is None else base)
     data = np.asarray(rows, like=rbm.W)
     models, model_keys, states = rbm.replicas, keys_of_models(rbm, keys), begun or []

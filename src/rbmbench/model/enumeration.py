@@ -22,10 +22,11 @@ from functools import cache, cached_property
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import Array, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, check_replicas
 from rbmbench.model.rows import binary_rows
 
 MOST_UNITS = 24  # maximal number of units in both layers: 2^24 products per half step and replica
@@ -116,8 +117,9 @@ def visible_given_hidden(rbm: RBM) -> Conditional:
 def transition_matrix(rbm: RBM) -> Array:
     """Return the transition matrix T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
 
-    Raises a `SettingsError` if the RBM has more than 24 units.
+    Raises a `SettingsError` if the RBM has more than 24 units, or not one leading axis of replicas.
     """
+    check_replicas(rbm)
     check_sizes(rbm.visible_units, rbm.hidden_units)
     return hidden_given_visible(rbm).table() @ visible_given_hidden(rbm).table()
 
@@ -126,11 +128,12 @@ def distribution_after(rbm: RBM, start: Array, k: int) -> Array:
     """Return the distribution mu T^k of the visible states of Gibbs chains after k steps, float64 (replicas, 2**m).
 
     ``start`` is mu, the distribution of the initial visible states, float64 (replicas, 2**m). Raises a `SettingsError`
-    if the RBM has more than 24 units.
+    if the RBM has more than 24 units, or not one leading axis of replicas.
     """
+    check_replicas(rbm)
     check_sizes(rbm.visible_units, rbm.hidden_units)
     to_hidden, to_visible = hidden_given_visible(rbm), visible_given_hidden(rbm)
-    for _ in range(k):
+    for _ in range(positive_integer("k", k, least=0)):
         start = to_visible.push(to_hidden.push(start))
     return start
 

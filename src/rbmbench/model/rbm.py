@@ -34,7 +34,7 @@ class Statistics(NamedTuple):
         return np.concatenate([W, self.b, self.c], axis=-1)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class RBM:
     """A binary RBM, or several of equal size: E(v, h) = -v'W h - b'v - c'h.
 
@@ -373,3 +373,9 @@ def initial_rbm(
     if biases == "base_rate":
         parameters[1] += visible_bias.astype(dtype)
     return RBM(*parameters)
+
+
+def check_replicas(rbm: RBM) -> None:
+    """Raise a `SettingsError` if the RBM does not have one leading axis of replicas."""
+    if rbm.W.ndim != 3:
+        raise SettingsError(f"RBM: must have one leading axis, as rbm.replicas, got W of shape {rbm.W.shape}")

@@ -52,7 +52,7 @@ def binary_states(values: object, label: str, axes: int | None = None, units: in
     """
     states = _real_array(values, label, BINARY)
     if not states.ndim or axes not in (None, states.ndim):
-        shape = BINARY if axes == 2 else f"0 and 1 in {axes} axes, (replicas, rows, units)"
+        shape = BINARY if axes in (2, None) else f"0 and 1 in {axes} axes, (replicas, rows, units)"
         _refuse(label, f"shape {states.shape} of {states.dtype}", shape)
     _check_width(states, label, units)
     if states.dtype == bool or (states.dtype == np.uint8 and (not states.size or int(states.max()) <= 1)):
@@ -117,7 +117,7 @@ def _unpacked(values: Any, label: str, allowed: str) -> Any:
     """Return a sparse matrix of SciPy, or a frame of pandas of any numeric types, as an array; others unchanged."""
     if hasattr(values, "tocsr"):
         return values.toarray()
-    if not (hasattr(values, "dtypes") and hasattr(values, "isna")):
+    if not (hasattr(values, "columns") and hasattr(values, "isna")):
         return values
     if refused := [name for name, dtype in values.dtypes.items() if dtype.kind not in "buif"]:
         _refuse(label, f"column {refused[0]!r} of {values.dtypes[refused[0]]}", allowed)

@@ -21,19 +21,25 @@ def tempered_samples(
     The RBM has one leading axis of replicas; replica r takes the random numbers of trial ``first_trial`` + r. For the
     arguments and errors see `RBM.sample`.
     """
-    count = positive_integer("count", count, most=MOST_CHAINS)
-    temperatures = positive_integer("temperatures", temperatures, least=2)
-    trials = range(first_trial, first_trial + len(rbm.W))
-    stream = Stream(positive_integer("seed", seed, 0, 2**32 - 1), trials, Purpose.SAMPLES)
+    _check_budget(count, seed, sweeps, temperatures)
+    stream = Stream(seed, range(first_trial, first_trial + len(rbm.W)), Purpose.SAMPLES)
     betas = np.linspace(0, 1, temperatures, dtype=rbm.W.dtype)
     kernels = kernels_for(rbm.W)
     shape = len(rbm.W), count, temperatures, rbm.visible_units
     uniforms = kernels.uniforms(stream.next(), count * temperatures * rbm.visible_units, rbm.W.dtype)
     visible = (uniforms < 0.5).astype(rbm.W.dtype).reshape(shape)
     samples = np.empty((len(rbm.W), count, 1, rbm.visible_units), rbm.W.dtype, like=rbm.W)
-    for _ in range(positive_integer("sweeps", sweeps)):
+    for _ in range(sweeps):
         kernels.tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, stream.next(), visible, samples)
     return on_host(samples[:, :, 0]).astype(np.uint8)
+
+
+def _check_budget(count: int, seed: int, sweeps: int, temperatures: int) -> None:
+    """Raise a `SettingsError` for an argument of `RBM.sample` that is out of range."""
+    positive_integer("count", count, most=MOST_CHAINS)
+    positive_integer("seed", seed, 0, 2**32 - 1)
+    positive_integer("sweeps", sweeps)
+    positive_integer("temperatures", temperatures, least=2)
 
 
 def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: int, temperatures: int) -> np.ndarray:
@@ -43,6 +49,7 @@ def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: i
     its weights and visible bias are those of the free units, its hidden bias is c + v_H W_H. Row i of replica r takes
     the random numbers of trial i * replicas + r.
     """
+    _check_budget(count, seed, sweeps, temperatures)
     samples = np.empty((len(rbm.W), len(held), count, rbm.visible_units), np.uint8)
     W, b, c = rbm.on_host().parameters
     for number, row in enumerate(held):

@@ -58,11 +58,10 @@ def check_numbers(option: str, value: object, most: float) -> np.ndarray:
     Raises a `SettingsError` that names the option if it is neither.
     """
     try:
-        numbers = np.asarray(value, np.float64)
+        is_bool, numbers = np.asarray(value).dtype == bool, np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        numbers = np.empty(0)
-    wrong = np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
-    if wrong or not np.all((numbers >= 0) & (numbers <= most)):
+        is_bool, numbers = False, np.empty(0)
+    if is_bool or numbers.ndim > 1 or not numbers.size or not np.all((numbers >= 0) & (numbers <= most)):
         allowed = f"a number from 0 to {most:g}, or one per replica"
         raise SettingsError(f"option {option!r}: must be {allowed}, got {value!r}")
     return numbers

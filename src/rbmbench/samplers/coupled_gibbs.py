@@ -30,7 +30,7 @@ from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
 from rbmbench.kernels import Array, contiguous
 from rbmbench.model.gibbs import Buffers, Population, hidden_mean
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, check_replicas
 from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
 
@@ -103,7 +103,7 @@ class CoupledGibbs:
         if coupling not in COUPLINGS:
             raise SettingsError(f"option 'coupling': must be one of {', '.join(COUPLINGS)}, got {coupling!r}")
         k = positive_integer("k", k)
-        whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
+        whole = isinstance(max_steps, int | np.integer) and not isinstance(max_steps, bool)
         if max_steps is not None and not (whole and k < max_steps <= MOST_STEPS):
             allowed = f"null, or an integer > k = {k}, at most {MOST_STEPS}"
             raise SettingsError(f"option 'max_steps': must be {allowed}, got {max_steps!r}")
@@ -222,7 +222,8 @@ def stopping_times(
     are cut off. For ``first_chain`` see `CoupledGibbs.run`. Raises a `SettingsError` if an option is not allowed, a
     `DataError` if the states are not 0 and 1.
     """
-    chains = CoupledGibbs(coupling, max_steps=longest)
+    check_replicas(rbm)
+    chains = CoupledGibbs(coupling, max_steps=positive_integer("longest", longest, 2, MOST_STEPS))
     start_visible = binary_states(start_visible, "start", 3, rbm.visible_units)
     start_visible = contiguous(start_visible, rbm.W.dtype, rbm.W)
     start = Population(start_visible, hidden_mean(rbm, start_visible, Buffers()))

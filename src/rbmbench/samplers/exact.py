@@ -9,12 +9,13 @@ Everything is float64; the samples are exact up to rounding of the cumulative we
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import states_of
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable, small_layer_last
 from rbmbench.model.gibbs import Buffers, sample_visible
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, check_replicas
 
 
 def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
@@ -22,14 +23,17 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
 
     The RBM has one leading axis of replicas, in host memory. Two draws of the stream are taken for the states of the
     smaller layer, and a third one if that is the hidden layer. Raises a `SettingsError` if both layers have more than
-    25 units.
+    25 units, or the RBM has no such axis, or not one trial of the stream for each replica.
     """
+    check_replicas(rbm)
     if not is_enumerable(rbm.visible_units, rbm.hidden_units):
         raise SettingsError(
             f"exact samples: must have at most {LARGEST_ENUMERABLE_LAYER} units in the smaller layer, "
             f"got {rbm.visible_units} visible and {rbm.hidden_units} hidden units"
         )
-    uniforms = _uniforms(rows, stream)
+    uniforms = _uniforms(positive_integer("rows", rows), stream)
+    if len(uniforms) != len(rbm.W):
+        raise SettingsError(f"stream: must have a trial for each of the {len(rbm.W)} RBMs, got {len(uniforms)}")
     models = zip(small_layer_last(rbm), uniforms, strict=True)
     numbers = [_state_numbers(kernels_for(W).hidden_log_weights(W, b, c), u) for (W, b, c), u in models]
     states = states_of(np.stack(numbers), min(rbm.visible_units, rbm.hidden_units))

@@ -8,6 +8,7 @@ arrays of `rbmbench.kernels.numpy.samples.Lazy` in its state.
 
 import numpy as np
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import Array, is_host_array, kernels_for
 from rbmbench.kernels.numpy.samples import Lazy
@@ -48,6 +49,10 @@ class Gibbs(Sampler):
 
     def draw(self, rbm, state, stream, samples, means=None):
         """Run the chains, k steps per sample."""
+        chains = state["hidden"].shape[:2]
+        if samples.shape != (*chains, *samples.shape[2:3], rbm.visible_units):
+            allowed = ", ".join(map(str, (*chains, "samples", rbm.visible_units)))
+            raise SettingsError(f"samples: must have shape ({allowed}), got {samples.shape}")
         if lazy := self.lazy_parameters(state):
             means = means if means is None else means[:, 0]
             self.draw_lazily(lazy, state["hidden"][:, 0], stream, samples[:, 0], means)

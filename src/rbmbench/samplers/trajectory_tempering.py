@@ -18,7 +18,7 @@ Shapes: models (levels, m, n), ...; states (levels, chains, m).
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.registry import positive_integer
+from rbmbench.base.registry import number_within, positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import Array, contiguous, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
@@ -146,6 +146,8 @@ def choose_ladder(
     SettingsError
         If the first model has weights, or an argument is not allowed.
     """
+    chains, rounds = positive_integer("chains", chains), positive_integer("rounds", rounds, least=0)
+    target = number_within("target", target, 1)
     if models.W.ndim != 3 or len(models.W) < 2 or np.any(models.W[0]):
         raise SettingsError("models: must begin with W = 0")
     buffers, stream = Buffers(), Stream(seed, range(len(models.W)), Purpose.SAMPLES)

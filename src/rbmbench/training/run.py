@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHOWN_SAMPLES = 100
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TrainingResult:
     """The result of a run, as NumPy arrays, which `rbmbench.train` and `rbmbench.load_run` return.
 

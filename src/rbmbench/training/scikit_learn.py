@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from numbers import Real
 from time import perf_counter
 
 import numpy as np
@@ -295,6 +296,8 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _states(self, X, reset=False) -> "np.ndarray | SparseRows":
         rows = validate_data(self, X, reset=reset, dtype="numeric", accept_sparse="csr")
+        if self.threshold is not None and not (isinstance(self.threshold, Real) and np.isfinite(self.threshold)):
+            raise SettingsError(f"threshold: must be None or a finite number, got {self.threshold!r}")
         if not sparse.issparse(rows) or (self.threshold or 0) < 0:
             rows = rows.toarray() if sparse.issparse(rows) else rows
             return self._on(rows, lambda wrong: np.unravel_index(wrong, rows.shape))

@@ -67,6 +67,7 @@ class InnerSteps(UpdateRule):
 
     def check(self, estimator) -> None:
         """Raise a `SettingsError` if the estimator does not support inner steps."""
+        super().check(estimator)
         check_continues(estimator, type(self).__module__.rpartition(".")[2])
 
     def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING) -> float:

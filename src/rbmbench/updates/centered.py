@@ -15,6 +15,7 @@ Source: Melchior, Fischer, Wiskott 2016, algorithm 1.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
@@ -27,6 +28,13 @@ class Centered(UpdateRule):
 
     def __init__(self, sliding: float = 0.01):
         self.sliding = number_within("sliding", sliding, 1)
+
+    def check(self, estimator):
+        """Raise a `SettingsError` if the weights of the estimator do not sum to one, or as the base class does."""
+        super().check(estimator)
+        if not estimator.sums_to_one:
+            rule, name = (type(part).__module__.rpartition(".")[2] for part in (self, estimator))
+            raise SettingsError(f"update rule {rule!r}: the estimator must have weights that sum to one, got {name!r}")
 
     def start(self, rbm, data):
         return first_offsets(rbm, data)

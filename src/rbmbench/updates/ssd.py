@@ -13,10 +13,12 @@ Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 import numpy as np
 
 from rbmbench.estimators import NOTHING
-from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.model.work import dense_product
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
+
+SMALL_SIDE = 25
+"""Largest smaller side of a gradient that is decomposed by `numpy.linalg.svd`: as fast, and kept results were so."""
 
 
 def spectral_step(gradient, rate):
@@ -32,7 +34,7 @@ def spectral_step(gradient, rate):
     """
     finite = np.isfinite(gradient).all(axis=(-2, -1))[..., None, None]
     G = np.where(finite, gradient, 0)
-    if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER:  # as fast, and kept results were made this way
+    if min(G.shape[-2:]) <= SMALL_SIDE:
         U, singular, V_transposed = np.linalg.svd(G, full_matrices=False)
         direction = U @ V_transposed
     else:
@@ -70,7 +72,7 @@ class SSD(UpdateRule):
     def cost(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
         counts = super().cost(estimator, batch, visible_units, hidden_units, diagnostics)
         m, n = visible_units, hidden_units
-        counts[dense_product(m, n)] += (20 if min(m, n) > LARGEST_ENUMERABLE_LAYER else 60) * m * n * min(m, n)
+        counts[dense_product(m, n)] += (20 if min(m, n) > SMALL_SIDE else 60) * m * n * min(m, n)
         return counts
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):

@@ -76,11 +76,17 @@ def test_draws_are_numbered_in_succession_and_taken_in_bulk():
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seed_outside_its_range_is_one_line(seed):
-    with pytest.raises(SettingsError, match=rf"^seed: must be from 0 to 4294967295, got {seed}"):
+    with pytest.raises(SettingsError, match=rf"^seed: must be integers from 0 to 4294967295, got {seed}"):
         Stream(seed, [0])
 
 
-@pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1])])
+@pytest.mark.parametrize("seed", [1.7, "1", None, True])
+def test_a_seed_that_is_no_integer_is_an_error(seed):
+    with pytest.raises(SettingsError, match=r"^seed: must be integers from 0 to"):
+        Stream(seed, [0])
+
+
+@pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1]), [1.5], ["1"]])
 def test_trial_outside_its_range_is_an_error(trials):
     with pytest.raises(SettingsError, match=r"^trial.*4294967295"):
         Stream(0, trials)

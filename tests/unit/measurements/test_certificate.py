@@ -28,7 +28,7 @@ from rbmbench.model.rbm import RBM
 from rbmbench.training.checkpoint import Checkpointer
 
 M, N, TRIALS = 7, 5, 3
-SMALL = {"particles": 23, "temperatures": 29, "chains": 11, "ladder": 5, "sweeps": 101, "walkers": 13, "steps": 19}
+SMALL = {"particles": 23, "temperatures": 29, "chains": 11, "ladder": 5, "sweeps": 131, "walkers": 13, "steps": 19}
 SETTINGS = CertificateSettings(**SMALL, rows=17, seed=3)
 
 

@@ -2,12 +2,13 @@
 """RBMs: energies and conditionals by enumeration, replica axes, shapes that do not fit, initial parameters."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from core_helpers import Enumerated, random_rbm, training_stream
 from scipy.stats import kstest
 
 from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.likelihood import ais_log_partition
+from rbmbench.likelihood import ais_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM, Statistics, clipped_base_rate, initial_rbm
 
 M, N = 5, 3
@@ -247,3 +248,21 @@ def test_base_rate_biases_change_nothing_but_the_biases():
     np.testing.assert_array_equal(rbm.W, drawn.W)
     np.testing.assert_array_equal(rbm.b, np.stack([bias.astype(np.float32)] * 3))
     np.testing.assert_array_equal(rbm.c, np.zeros((3, N)))
+
+
+def test_rbms_are_compared_by_identity(rbm):
+    assert rbm in [rbm.copy(), rbm]
+    assert rbm != rbm.copy()
+    assert len({rbm, rbm.copy()}) == 2
+
+
+def test_a_series_is_no_matrix_of_rows(rbm):
+    with pytest.raises(DataError, match=r"must be a matrix of 0 and 1.*, got shape \(5,\)"):
+        log_likelihood(rbm, pd.Series([0, 1, 0, 1, 1], dtype=np.uint8), 0.0)
+
+
+@pytest.mark.parametrize("options", [{"count": -1}, {"count": "a"}, {"sweeps": 0}, {"seed": -5}, {"temperatures": 1}])
+@pytest.mark.parametrize("clamp", [None, np.zeros(M), [np.nan] * M])
+def test_wrong_arguments_of_samples_are_one_line(rbm, options, clamp):
+    with pytest.raises(SettingsError, match=rf"^option '{next(iter(options))}': must be an integer"):
+        rbm.sample(**{"count": 3} | options, clamp=clamp)

@@ -10,8 +10,11 @@ from core_helpers import binary_data, expected_tosses, random_rbm, repeated, sig
 from rbmbench import samplers
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
+from rbmbench.model.enumeration import distribution_after, transition_matrix
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
+from rbmbench.samplers.coupled_gibbs import stopping_times
+from rbmbench.samplers.exact import exact_samples
 
 R, CHAINS, COUNT, M, N = 2, 3, 17, 7, 5
 DATA = binary_data(23, M)
@@ -250,3 +253,39 @@ def test_tempered_samples_must_fit_the_chains(replicas, chains, units, rbm):
     state = sampler.start(rbm, DATA, CHAINS, stream)
     with pytest.raises(SettingsError, match=r"samples: must have shape \(2, 3, samples, 7\), got"):
         sampler.draw(rbm, state, stream, np.full((replicas, chains, COUNT, units), 9.0))
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("chains", [1, 2])
+def test_samples_of_another_number_of_chains_are_an_error(name, chains, rbm):
+    sampler, stream = samplers.create(name), training_stream(R)
+    state = sampler.start(rbm, DATA, chains, stream)
+    with pytest.raises(SettingsError, match=rf"^samples: must have shape \({R}, {chains}, samples, {M}\), got"):
+        sampler.draw(rbm, state, stream, np.empty((R, 3, COUNT, M), np.uint8))
+
+
+def test_functions_of_replicas_refuse_a_single_rbm():
+    rbm, stream = random_rbm(M, N, seed=4), training_stream(1)
+    start = np.zeros((1, CHAINS, M))
+    calls = (
+        lambda: exact_samples(rbm, 3, stream),
+        lambda: transition_matrix(rbm),
+        lambda: distribution_after(rbm, np.full((1, 2**M), 0.5**M), 1),
+        lambda: stopping_times(rbm, start, "rbm", 5, stream),
+    )
+    for call in calls:
+        with pytest.raises(SettingsError, match=r"^RBM: must have one leading axis, .*, got W of shape \(7, 5\)"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"chains": 0}, "option 'chains': must be an integer >= 1, got 0"),
+        ({"rounds": 1.5}, "option 'rounds': must be an integer >= 0, got 1.5"),
+        ({"target": 7}, "option 'target': must be a number from 0 to 1, got 7"),
+    ],
+)
+def test_wrong_arguments_of_a_ladder_are_one_line(options, line):
+    with pytest.raises(SettingsError, match=f"^{line}"):
+        samplers.choose_ladder(random_rbm(M, N, (R,)), **options)

@@ -2,8 +2,10 @@
 """Runs that end when the score of the validation rows no longer rises."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from core_helpers import binary_data
+from scipy.sparse import csr_array
 
 from rbmbench import RBM, train
 from rbmbench.base.errors import SettingsError
@@ -36,3 +38,11 @@ def test_the_pseudo_likelihood_of_few_units_is_exact():
 def test_patience_needs_validation_rows():
     with pytest.raises(SettingsError, match="patience: needs validation_likelihood"):
         train(ROWS, hidden=7, **OPTIONS | {"validation_likelihood": False}, patience=3)
+
+
+def test_sparse_rows_end_training_when_dense_ones_do():
+    dense, thin = (
+        train(wrap(ROWS), hidden=31, **OPTIONS | {"validation": wrap(HELD_OUT)}, patience=2)
+        for wrap in (np.asarray, csr_array)
+    )
+    pd.testing.assert_frame_equal(thin.curve, dense.curve, rtol=1e-12)

@@ -254,3 +254,21 @@ def test_a_model_that_is_trained_further_is_scored_on_the_same_rows(monkeypatch)
     monkeypatch.setattr(RBMTransformer, "_split", kept)
     fitted(early_stopping=True, validation_fraction=0.3, n_iter=2, warm_start=True).fit(DATA)
     np.testing.assert_array_equal(*held_out)
+
+
+@pytest.mark.parametrize(("tol", "passes"), [(0, 20), (10, 4)])
+def test_a_pass_counts_as_a_rise_if_the_score_rises_by_more_than_tol(tol, passes):
+    options = {"n_iter": 20, "learning_rate": 0.02, "validation_fraction": 0.3, "n_iter_no_change": 3}
+    assert fitted(early_stopping=True, tol=tol, **options).n_iter_ == passes
+
+
+@pytest.mark.parametrize("threshold", ["a", np.nan, np.inf])
+def test_a_threshold_that_is_no_finite_number_is_an_error(threshold):
+    with pytest.raises(SettingsError, match=r"^threshold: must be None or a finite number, got "):
+        fitted(threshold=threshold)
+
+
+def test_zeros_of_sparse_rows_are_above_a_negative_threshold():
+    options = {"n_iter": 2, "random_state": 3, "threshold": -0.5}
+    dense, thin = (RBMTransformer(5, **options).fit(rows) for rows in (DATA, sparse.csr_array(DATA)))
+    np.testing.assert_array_equal(thin.components_, dense.components_)

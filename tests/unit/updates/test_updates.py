@@ -386,3 +386,12 @@ def test_a_singular_value_decomposition_costs_its_operations():
     operations = 14 * M * N**2 + 8 * N**3 + 2 * M * N**2
     expected = 5 + operations / (2 * BATCH * M * N)
     assert updates.create("ssd").products(estimators.create("cd"), BATCH, M, N) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", ["centered", "cs_dcp"])
+def test_centered_rules_require_weights_that_sum_to_one(rule):
+    with pytest.raises(
+        SettingsError, match=rf"^update rule '{rule}': the estimator must have .*, got 'pop_cd_leave_one_out'"
+    ):
+        updates.create(rule).check(estimators.create("pop_cd_leave_one_out"))
+    updates.create("centered").check(estimators.create("pop_cd"))
