@@ -299,7 +299,7 @@ def test_device_arrays_give_the_same_estimate(monkeypatch):
         ({"target_error": 0}, "target_error: must be a positive number of nats, got 0"),
         ({"budget": 0}, "option 'budget': must be an integer >= 1, got 0"),
         ({"base": np.zeros(4)}, "base: must be finite, of shape (5,), got shape (4,)"),
-        ({"keys": [1, 2]}, "keys: must have one for each of the 3 models, got 2"),
+        ({"keys": [1, 2]}, "keys: must be 3 integers, one for each model, got"),
     ],
 )
 def test_arguments_that_are_not_allowed_are_one_line(change, message):

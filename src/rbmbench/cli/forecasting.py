@@ -3,6 +3,7 @@
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 from tabulate import tabulate
 
@@ -24,7 +25,8 @@ def forecast(arguments: Namespace) -> None:
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
     planned = plan(load([arguments.config, *overlays], values)).only(arguments.target)
-    recorded, notes = records.read_records(arguments.results)
+    folders = arguments.results or [Path("results")] * Path("results").is_dir()
+    recorded, notes = records.read_records(folders)
     cores = arguments.cores or usable_cores()
     model = costs.fitted_model(recorded, records.this_machine(), records.calibration_records)
     table = jobs.forecast(planned, model, cores)

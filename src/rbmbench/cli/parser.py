@@ -11,6 +11,7 @@ import re
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -91,10 +92,10 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
     """Return a type of arguments: numbers of a kind, from ``least`` to ``most``."""
 
     def number(text: str) -> float:
-        value = kind(text)
-        if not least <= value <= most:
-            raise ArgumentTypeError(f"must be from {least} to {most}, got {text!r}")
-        return value
+        with suppress(ValueError):
+            if least <= (value := kind(text)) <= most:
+                return value
+        raise ArgumentTypeError(f"must be {'an integer ' * (kind is int)}from {least} to {most}, got {text!r}")
 
     return number
 
@@ -236,7 +237,7 @@ def _add_commands(commands) -> None:
         "--configfile": _file("overlays, in order", nargs="*", default=[]),
         **VALUES,
         "--target": _argument(None, "targets, as popcd_table1 or arena (default: all)", nargs="+", default=["all"]),
-        "--results": _folder("folders of recorded runs", nargs="+", default=[Path("results")]),
+        "--results": _folder("folders of recorded runs (default: results, if it exists)", nargs="+"),
         "--cores": _count("jobs that run at a time (default: all cores)"),
         "--out": _file("CSV file to write"),
     }
@@ -337,7 +338,7 @@ def _add_steps(commands) -> None:
         "--model": _folder("folder of the run whose models are measured"),
         "--needs": _folder("folders of the other jobs that this one reads", nargs="*", default=[]),
         "--run-id": DATA_OR_OWN["--run-id"],
-        "--block": _argument("FIRST-COUNT", "only so many trials, from one on", type=_block),
+        "--block": _argument("FIRST-COUNT", "only so many parts of the job, such as trials, from one on", type=_block),
         "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
     job_arguments = arguments, COMPUTATION | _resumable()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of a paper's settings that concern several of them: parts that exist, options, sizes that can be run."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +17,23 @@ from rbmbench.config.parts import Panel
 from rbmbench.model.enumeration import check_sizes
 from rbmbench.training.evaluation import check_snapshots_fit
 
+OUTPUTS = "figures", "tables"
+RULES = "all", "all_figures", "all_tables", "benchmarks", "claims", "forecast", "report"
+"""Names of rules of the workflow, which no target can have."""
+
 
 def checked_paper(key: str, layers: Layers, values: Mapping[str, object]) -> Paper:
     """Return the checked settings of one paper; `SettingsError` for the first value that is not allowed."""
     paper = parse(paper_model(), values, layers.place)
     if paper.key != key:
         raise layers.refuse(("key",), f"must be {key!r}, as the file is named, got {paper.key!r}")
+    for place, name in (("key", key), *((part, name) for part in OUTPUTS for name in getattr(paper, part))):
+        if name in RULES or re.search("_(fig|table)", name):
+            message = f"must be without _fig and _table, and none of {', '.join(RULES)}, got {name!r}"
+            raise layers.refuse((place,), f"names of papers, figures and tables {message}")
     checks = Checks(paper, layers)
     checks.check_parts()
-    for section in ("figures", "tables"):
+    for section in OUTPUTS:
         for name, item in getattr(paper, section).items():
             item.check(checks, (section, name))
     return paper
@@ -62,9 +72,10 @@ class Checks:
     def check_panel(self, panel: Panel, algorithms: Iterable[str], location: tuple) -> None:
         """Refuse unknown data, schedules or proxies that do not fit, and sizes that are too large."""
         paper = self.paper
+        self.check_labels([paper.algorithms[name].label for name in algorithms], location)
         self.check_names("data set", (panel.data,), paper.data, (*location, "data"))
         self.check_schedules(panel, algorithms, location)
-        self._check_sizes(panel, algorithms, location)
+        self.check_sizes_of(panel, algorithms, location)
         proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
         if panel.batch and panel.batch > rows:
             message = f"must be at most the {rows} rows of the data set, got {panel.batch}"
@@ -75,6 +86,12 @@ class Checks:
         size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
         with self._placed(location):
             check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
+
+    def check_labels(self, labels: Iterable[str], location: tuple) -> None:
+        """Refuse curves of one label in a panel."""
+        for label, number in Counter(labels).items():
+            if number > 1:
+                raise self.refuse(location, f"labels of its curves must differ, got {label!r} {number} times")
 
     def check_schedules(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
         """Refuse a panel whose iterations are not those of the schedules of its algorithms."""
@@ -116,7 +133,8 @@ class Checks:
                 for options in entry.grid_of_settings.settings:
                     samplers.REGISTRY.create(entry.sampler, options)
 
-    def _check_sizes(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
+    def check_sizes_of(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
+        """Refuse a model that is too large for one of the algorithms."""
         size = self.paper.data[panel.data].visible, panel.hidden
         stages = [stage for name in names for stage in self.paper.algorithms[name].stages]
         checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]

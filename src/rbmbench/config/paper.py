@@ -20,7 +20,7 @@ class Paper(Settings):
 
     key: Name = Field(description="key of the paper; equal to the file's name")
     title: str = Field(description="title of the paper")
-    citation: str = Field(description="authors, journal, year")
+    citation: str = Field(description="authors. journal, year; a full stop ends the authors")
     defaults: Defaults = Field(description="settings of every run, unless a panel has its own")
     data: dict[Name, DataEntry] = Field(min_length=1, description="the data sets, each under a key that panels name")
     algorithms: dict[Name, Algorithm] = Field(min_length=1, description="the algorithms, each under a key")

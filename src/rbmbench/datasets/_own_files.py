@@ -254,11 +254,14 @@ def _names(content: bytes) -> set[str]:
 
 @one_line
 def _sparse(content: bytes, names: set[str]) -> "sparray":
-    """Return the matrix that `scipy.sparse.save_npz` wrote."""
+    """Return the matrix that `scipy.sparse.save_npz` wrote; an index outside its shape would read other memory."""
     from scipy import sparse
 
     npz_arrays(BytesIO(content), names - {"format"})  # checks the sizes
-    return sparse.load_npz(BytesIO(content))
+    matrix = sparse.load_npz(BytesIO(content))
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _dense(matrix: "sparray | SparseRows") -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rbmbench.base.errors import InUseError, RbmbenchWarning
+from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
 from rbmbench.io.atomic import cannot_write, remove, writable
 
 # Error codes of file systems without locks, such as some network file systems.
@@ -29,6 +29,8 @@ def locked(path: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
+    if not path.name:
+        raise ResultsError(f"{path}: must be the name of a file, got a folder")
     file = path.with_name(f"{path.name}.lock")
     writable(file)
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)

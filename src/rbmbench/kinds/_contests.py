@@ -147,11 +147,14 @@ class Contests(OfContests):
                 if len(checks.paper.algorithms[algorithm].stages) > 1:
                     message = f"must be an algorithm with one stage, got {algorithm!r}"
                     raise checks.refuse((*place, "algorithms"), message)
-            for algorithm, _, panel in self.trainings(checks.paper, contest):
+            for algorithm, _, panel, least in self.trainings(checks.paper, contest):
+                if contest.products < least:
+                    message = f"must be at least {least:g}, an iteration of {algorithm!r}, got {contest.products:g}"
+                    raise checks.refuse((*place, "products"), message)
                 checks.check_panel(panel, (algorithm,), place)
 
-    def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel]]:
-        """Yield each algorithm of a contest with each rate and the panel to train."""
+    def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel, float]]:
+        """Yield each algorithm of a contest, each rate, the panel to train, and the least products of an iteration."""
         entry = paper.data[contest.data]
         sizes = contest.batch or entry.batch, entry.visible, contest.hidden
         for name in self.algorithms_of(paper, contest):
@@ -162,14 +165,14 @@ class Contests(OfContests):
             rates = contest.rates or self.rates
             panel = contest.panel(rates[0], least, varies)
             for rate in rates:
-                yield name, rate, panel.model_copy(update={"rate": rate})
+                yield name, rate, panel.model_copy(update={"rate": rate}), least
 
     def planned(self, planner: Planner) -> tuple[list[dict[str, object]], dict[str, object]]:
         """Return the contests for specs, and the jobs of an `Output`, added to the plan."""
         jobs, contests, parts, settings = [], [], {}, {}
         for name, contest in self.contests.items():
             entries = []
-            for algorithm, rate, panel in self.trainings(planner.paper, contest):
+            for algorithm, rate, panel, _ in self.trainings(planner.paper, contest):
                 run = planner.run(panel, algorithm)
                 annealed = planner.evaluation(panel, run)
                 jobs += [run.id, annealed.id] if annealed else [run.id]

@@ -205,11 +205,14 @@ def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterati
 def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
     """Return marks where each curve of the first metric first reaches a share of the largest rise."""
     curves = sorted((curve for curve in series if curve.place == 0), key=lambda curve: curve.key)
-    if len({curve.x for curve in curves}) != 1:
+    if not curves:
         return ()
-    means = np.array([curve.mean for curve in curves], float)
-    reached = first_reached(means, np.array(curves[0].x), levels(means, share))
-    return tuple(Mark(key=curve.key, at=at) for curve, at in zip(curves, reached, strict=True) if np.isfinite(at))
+    means = [np.array(curve.mean, float) for curve in curves]
+    level = levels(np.array([[mean[0], mean.max()] for mean in means]), share)
+    reached = {
+        curve.key: first_reached(mean, np.array(curve.x), level) for curve, mean in zip(curves, means, strict=True)
+    }
+    return tuple(Mark(key=key, at=float(at)) for key, at in reached.items() if np.isfinite(at))
 
 
 def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, results: CurveResults) -> Iterator[str]:

@@ -2,11 +2,11 @@
 """Figures of the stopping times of coupled chains of one random model."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import ChainCount, Count, Coupling, CouplingSettings, LastStep
@@ -168,6 +168,12 @@ class CouplingTimes(Kind):
     )
 
     SPEC = CouplingTimesSpec
+
+    @model_validator(mode="after")
+    def _couplings_differ(self) -> Self:
+        if len(set(self.couplings)) < len(self.couplings):
+            raise ValueError(f"couplings: must differ, got {list(self.couplings)}")
+        return self
 
     def names(self, paper: Paper) -> Iterator[str]:
         return iter(self.couplings)

@@ -108,7 +108,7 @@ class SampleResults:
     panel: SampledPanel
     meta: Meta
     table: pd.DataFrame
-    """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
+    """Likelihoods of all settings, see `rbmbench.io.results.read_table`."""
     chosen: dict[str, int]
     """By sampler: the setting with the best mean validation likelihood after all samples."""
 
@@ -312,6 +312,8 @@ class IslCurves(Kind):
             checks.check_algorithms((panel.algorithm,), (*place, "algorithm"))
             checks.check_names("sampler", panel.samplers or (), checks.paper.samplers, (*place, "samplers"))
             checks.check_panel(panel, (panel.algorithm,), place)
+            samplers = checks.paper.samplers
+            checks.check_labels([samplers[name].label for name in panel.samplers or samplers], place)
 
     def plan(self, planner: Planner, key: str) -> Output:
         panels, parts = [], {}

@@ -12,7 +12,7 @@ from typing import Literal, Self
 from pydantic import Field, FiniteFloat, model_validator
 
 from rbmbench.base.settings import Settings
-from rbmbench.config.parts import Printed
+from rbmbench.config.parts import Look, Printed
 
 VERSION = 2
 
@@ -55,7 +55,7 @@ class Series(CurveValues):
 
     metric_title: str = Field(default="", description="the metric in words, where the panel shows several")
     x: tuple[FiniteFloat, ...] = Field(description="ascending, in the unit of the axis")
-    place: int = Field(default=0, description="place of its metric in the panel; those after the first are thin")
+    place: int = Field(default=0, ge=0, le=2, description="of its metric in the panel; those after the first are thin")
     median: Numbers = ()
     paths: tuple[Numbers, ...] = Field(default=(), description="single trials that pictures show")
 
@@ -91,18 +91,22 @@ class Bars(Settings):
     edges: tuple[FiniteFloat, ...]
     heights: tuple[FiniteFloat, ...]
 
+    @model_validator(mode="after")
+    def _edges_enclose_bars(self) -> Self:
+        if len(self.edges) != len(self.heights) + 1:
+            raise ValueError(f"{self.key}: must have {len(self.heights) + 1} edges, got {len(self.edges)}")
+        return self
+
     def edges_on(self, axis: Axis) -> tuple[float, ...]:
         """Return the edges on an axis; those on a logarithmic one begin at 1."""
         return tuple(max(edge, 1.0) for edge in self.edges) if axis.log else self.edges
 
 
-class Entry(Settings):
+class Entry(Look):
     """An entry of a legend."""
 
     label: str
     key: str = Field(default="", description="that of its curves")
-    color: str | None = Field(default=None, description="of the curves; null: by their key")
-    dash: str | None = Field(default=None, description="of the curves; null: by their key")
     look: Literal["", "second", "third", "compared", "maximum", "true_model", "training_set", "upright", "printed"] = (
         Field(default="", description="style of entries other than curves of one key")
     )
@@ -213,6 +217,13 @@ class TablePart(Settings):
     published: dict[int, int] = Field(
         default={}, description="place of the column with the published numbers, by that of the measured ones"
     )
+
+    @model_validator(mode="after")
+    def _lines_fit_columns(self) -> Self:
+        for cells in (*self.lines, *[self.groups] * bool(self.groups)):
+            if len(cells) != len(self.columns):
+                raise ValueError(f"lines must have {len(self.columns)} cells, one for each column, got {len(cells)}")
+        return self
 
 
 class Table(Shown):

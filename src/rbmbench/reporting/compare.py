@@ -48,7 +48,8 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
     met = added.groupby("algorithm")["contest"].nunique()
     every = len(kept_spec.contests)
     shares = {key: f", {met[key]} of {every} contests" * bool(met[key] < every) for key in new.labels}
-    labels = {key: f"{label} (own, {commits[key]}{shares[key]})" for key, label in new.labels.items()}
+    own = {key: ", ".join(filter(None, ["own", commit])) for key, commit in commits.items()}
+    labels = {key: f"{label} ({own[key]}{shares[key]})" for key, label in new.labels.items()}
     curves = pd.concat([curves, added.assign(label=added["algorithm"].map(labels))], ignore_index=True)
     entries = {
         contest.name: [entry.model_copy(update={"label": labels[entry.algorithm]}) for entry in contest.entries]

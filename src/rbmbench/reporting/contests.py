@@ -21,6 +21,7 @@ from rbmbench.measurements.verdicts import CERTIFIED, verdict
 from rbmbench.planning.specs import Curve, Shown, Spec
 from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
 from rbmbench.reporting.frames import RunData, first_reached, training_seconds
+from rbmbench.reporting.words import short_commit
 from rbmbench.updates import products_of
 
 COSTS = {"products": "matrix products", "seconds": "processor seconds"}
@@ -90,7 +91,7 @@ class ContestEntry(Curve):
             rate=self.rate,
             judged=long["trial"] >= first + contest.tuning_trials,
             certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(long["iteration"] == last)],
-            commit=(run.meta.get("commit") or "")[:7],
+            commit=short_commit(run.meta.get("commit"), 7),
         )[COLUMNS]
 
 

@@ -136,7 +136,7 @@ def _draw_panel(
         edges, look = bars.edges_on(panel.x), looks[bars.key]
         ax.stairs(bars.heights, edges, **look)
         ax.stairs(bars.heights, edges, fill=True, color=look["color"], alpha=0.13)
-    if is_fitted(panel) and not panel.series:
+    if is_fitted(panel) and not any(value is not None for series in panel.series for value in series.mean):
         ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
         return None
     factor = panel.rows / 10.0**exponent if panel.rows else 1.0

@@ -35,7 +35,7 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def by_interval(value: float, low: float, high: float) -> str:
     """Return a number with digits by its interval: two of the interval's width, 2 to 6 in all."""
-    if pd.isna(value) or pd.isna(low) or pd.isna(high) or not value or high <= low:
+    if pd.isna(value) or not value or math.isinf(value) or not 0 < high - low < math.inf:
         return significant(value)
     digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(high - low)) + 2
     return significant(value, min(max(digits, 2), 6))

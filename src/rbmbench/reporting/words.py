@@ -19,6 +19,12 @@ def count(number: float) -> str:
     return unbroken(f"{int(number):_}".replace("_", " "))
 
 
+def short_commit(commit: str | None, digits: int) -> str:
+    """Return the first digits of a commit, with its "+changes" if it has them; "" for none."""
+    head, plus, changes = (commit or "").partition("+")
+    return head[:digits] + plus + changes
+
+
 def unbroken(words: str) -> str:
     """Return words that stay on one line."""
     return words.replace(" ", "\N{NO-BREAK SPACE}")

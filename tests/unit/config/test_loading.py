@@ -171,6 +171,12 @@ def test_an_algorithm_may_be_a_schedule(config):
         ({"figures": {f"fig{LONG}": {"title": "a"}}}, [f"figures.fig{LONG}", "at most 64 characters"]),
         ({"figures": {"fig": {"title": "a", "kind": "learning_curves"}}}, ["figures.fig", "pattern"]),
         (nested("figures", "fig1", "panels", MANY), ["figures.fig1.panels", "at most 150 items"]),
+        (nested("figures", "fig1_tables", COUPLED), ["_fig and _table", "'fig1_tables'"]),
+        (
+            nested("tables", "table1", "rows", "letters_16", "samples", 52153),
+            ["table1.rows.letters_16.samples: must be at most the 52152 rows of the data set, got 52153"],
+        ),
+        (nested("figures", "fig9", COUPLED | {"couplings": ["rbm", "rbm"]}), ["couplings: must differ", "rbm"]),
         (nested("figures", "fig1", "algorithms", "fpcd_1"), ["algorithms: must be a list, got 'fpcd_1'"]),
     ],
 )
@@ -313,3 +319,32 @@ def test_overlays_combine_where_one_leaves_out_papers_of_the_other(repository, t
     both = load([config / "config.yaml", config / "desktop.yaml", tmp_path / "mine.yaml"])
     assert both.main.papers == (key,)
     assert both.papers == tuple(paper for paper in alone.papers if paper.key == key)
+
+
+@pytest.mark.parametrize("key", ["report", "my_tables"])
+def test_a_key_that_breaks_names_of_targets_is_an_error(config, key):
+    text = (config / "papers/popcd.yaml").read_text().replace("key: popcd", f"key: {key}")
+    (config / f"papers/{key}.yaml").write_text(text)
+    (config / "tiny.yaml").write_text(f"scale: tiny\npapers: [{key}]")
+    assert refused(["config/config.yaml", "config/tiny.yaml"]).startswith(
+        f"config/papers/{key}.yaml: key: names of papers"
+    )
+
+
+def test_a_budget_below_an_iteration_is_an_error(config):
+    contests = {"bars_and_stripes": {"products": 1}}
+    values = {"scale": "tiny", "overrides": {"arena": {"figures": {"fig1": {"contests": contests}}}}}
+    (config / "tiny.yaml").write_text(yaml.safe_dump(values))
+    message = refused(["config/config.yaml", "config/tiny.yaml"])
+    assert (
+        "figures.fig1.contests.bars_and_stripes.products: must be at least 5, an iteration of 'cd_1', got 1" in message
+    )
+
+
+def test_curves_of_one_label_and_models_too_large_for_an_estimator_are_errors(config):
+    message = refused(overlay(config, **nested("algorithms", "cd_10", "label", "CD-1")))
+    assert message.endswith("figures.fig1.panels.a: labels of its curves must differ, got 'CD-1' 2 times")
+    exact = nested("algorithms", "exact", {"label": "exact", "estimator": "exact"})
+    message = refused(overlay(config, **exact | nested("tables", "table1", "estimators", ["exact"])))
+    assert "table1.rows.letters_100.hidden: " in message
+    assert "at most 25" in message

@@ -171,6 +171,15 @@ def test_a_sparse_matrix_of_a_giant_shape_is_refused(tmp_path):
         datasets.read_file(tmp_path / "x.npz")
 
 
+@pytest.mark.parametrize("index", [2, 5_000_000, -1])
+def test_a_sparse_matrix_with_an_index_outside_its_shape_is_refused(tmp_path, index):
+    matrix = sparse.csr_array(np.eye(2))
+    matrix.indices[1] = index
+    sparse.save_npz(tmp_path / "x.npz", matrix)
+    with pytest.raises(DataError, match=r"x\.npz: cannot be read as \.npz \(.*ind"):
+        datasets.read_file(tmp_path / "x.npz")
+
+
 def test_a_packed_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("rbmbench.datasets._own_files.most_array_bytes", lambda: 1000)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"0,1\n" * 1000))

@@ -199,7 +199,12 @@ def test_words_are_no_column_of_numbers():
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "text"),
-    [(0.0086123, 0.007, 0.0102, "0.0086"), (0.0333123, 0.033300, 0.033312, "0.033312"), (0.5, 0.5, 0.5, "0.500")],
+    [
+        (0.0086123, 0.007, 0.0102, "0.0086"),
+        (0.0333123, 0.033300, 0.033312, "0.033312"),
+        (0.5, 0.5, 0.5, "0.500"),
+        (0.5, -float("inf"), float("inf"), "0.500"),
+    ],
 )
 def test_the_interval_decides_how_many_digits_are_shown(value, low, high, text):
     assert text_tables.by_interval(value, low, high) == text
@@ -215,3 +220,9 @@ def test_tables_compile_in_an_article_without_overfull_boxes(repository, tmp_pat
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout
+
+
+def test_evidence_is_relative_to_the_exact_ground_truth_if_there_is_one(spec):
+    results = spec.read()
+    assert spec.evidence(results, "toy_3.cd_1").ground_truth == "exact"
+    assert set(spec.evidence(results, "toy_3.cd_1").frame["ground_truth"]) == {"exact"}

@@ -6,7 +6,9 @@ import pytest
 from reporting_results import drawn, figure
 
 from rbmbench.base.parsing import parse
+from rbmbench.kinds._curves import _marked
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
+from rbmbench.planning.chart import Series
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.frames import first_reached, levels
@@ -43,6 +45,13 @@ def test_marks_are_those_of_the_mean_curves(tmp_path):
     spec = spec_of(tmp_path)
     (panel,) = spec.chart(spec.read()).panels
     assert {mark.key: mark.at for mark in panel.marks} == {"slow": 3000.0, "fast": 1500.0}
+
+
+def test_curves_of_different_evaluations_have_marks_too():
+    x, more = (0.0, 10.0, 20.0, 40.0), (0.0, 10.0, 15.0, 20.0, 40.0)
+    slow = Series(key="slow", label="slow", x=x, mean=(-10.0, -8.0, -6.0, -2.0))
+    fast = Series(key="fast", label="fast", x=more, mean=(-10.0, -6.0, -4.0, -3.0, -2.0))
+    assert {mark.key: mark.at for mark in _marked((slow, fast), 0.75)} == {"slow": 40.0, "fast": 15.0}
 
 
 def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):

@@ -14,7 +14,7 @@ from rbmbench.reporting.page.html import strip
 from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.panels import MOST_POINTS, MOST_POINTS_OF_A_CURVE, MOST_POINTS_OF_A_TRIAL, panel_of
 from rbmbench.reporting.page.reader import order
-from rbmbench.reporting.words import summarised
+from rbmbench.reporting.words import short_commit, summarised
 
 CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "what"), "")
 CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
@@ -142,6 +142,7 @@ def test_figures_are_in_the_order_of_the_paper():
     [
         ("Oswin Krause, Asja Fischer, Christian Igel. Pattern Recognition 102, 2018, 1-7.", "Krause et al. 2018"),
         ("Vidyadhar Upadhya, P. S. Sastry. Asian Conference, PMLR 77, 2017.", "Upadhya and Sastry 2017"),
+        ("V. Upadhya, P. S. Sastry, Neurocomputing, 2017", "key"),
         ("Someone, in preparation", "key"),
         ("", "key"),
     ],
@@ -161,3 +162,7 @@ def test_a_page_names_the_largest_cut_of_each_budget_and_other_settings(tmp_path
         "5 of 25 trials",
         "1 curve left out",
     ]
+
+
+def test_a_short_commit_shows_that_files_differed():
+    assert [short_commit(commit, 4) for commit in ("abcdef", "abcdef+changes", None)] == ["abcd", "abcd+changes", ""]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of samples: the settings that are chosen, what is drawn, and what claims measure on them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,7 @@ from rbmbench.planning.specs import number_of
 from rbmbench.reporting import style
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
-from rbmbench.reporting.claims.measurements import MEASUREMENTS
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, samples
 
 GIBBS = [[-40, -36, -32, -30.0], [-41, -36, -32, -30.5], [-42, -36, -33, -31.0]]
 RATES = [[-40, -30, -24, -19.0], [-40, -31, -24, -19.5], [-40, -32, -25, -20.0]]
@@ -245,3 +247,8 @@ def test_an_almost_blank_sheet_is_explained(tmp_path):
     sheets[first][:3] = 2
     assert not any("almost blank" in image.heading for image in spec.chart((samples, sheets)).images)
     assert "Images with hardly any ink, 3 by Gibbs, are no mistake" in spec.caption((samples, sheets))
+
+
+def test_likelihoods_are_interpolated_in_the_logarithm_of_the_number_of_samples():
+    source = SimpleNamespace(label="gibbs", trials=pd.DataFrame([[-40.0, -30.0]], columns=[10, 1000]))
+    np.testing.assert_allclose(samples._at(source, 100), [-35.0])

@@ -149,13 +149,14 @@ class Paper(Settings):
 
     key: str
     title: str = ""
-    citation: str = Field(default="", description="authors, journal, year")
+    citation: str = Field(default="", description="authors. journal, year")
     shown: dict[str, str] = Field(default={}, description="by key: Figure 1, with its title")
 
     @property
     def name(self) -> str:
         """Authors and year as in citations: "Krause et al. 2018"; the key where the citation has no such form."""
-        people = re.split(r", | and ", re.split(r"(?<=\w\w)\. ", self.citation)[0])
+        names, *rest = re.split(r"(?<=\w\w)\. ", self.citation)
+        people = re.split(r", | and ", names) if rest else []
         authors = [words[-1] for person in people if (words := person.split())]
         years = re.findall(r"\b(?:19|20)\d\d\b", self.citation)
         if not (authors and years):

@@ -13,7 +13,7 @@ from rbmbench.io.results import read_meta
 from rbmbench.jobs import kind_of_meta
 from rbmbench.jobs.fingerprints import UNKNOWN, fingerprint
 from rbmbench.reporting.page.model import Data
-from rbmbench.reporting.words import count, data_name
+from rbmbench.reporting.words import count, data_name, short_commit
 
 PRESENT, OTHER, UNRECORDED = "present", "other", "not recorded"
 
@@ -83,7 +83,7 @@ def _versions(metas: Iterable[Meta]) -> Iterator[str]:
             place = package if "package" in plugin else plugin.get("file", "")
             parts.append(f"plug-in {plugin.get('name', '')} ({place}, sha256 {plugin.get('sha256', '')[:12]})")
         hashes = commits.setdefault(tuple(parts), {})
-        hashes |= {str(meta["commit"])[:12]: None} if meta.get("commit") else {}
+        hashes |= {short_commit(meta["commit"], 12): None} if meta.get("commit") else {}
     for versions, hashes in commits.items():
         words = [*versions, *[f"commit{'s' * (len(hashes) > 1)} {', '.join(hashes)}"] * bool(hashes)]
         if words:

@@ -268,6 +268,7 @@ def falls_behind(evidence: Evidence, *, curve: CurveName, against: CurveName, sh
     It counts as below by more than a share of the other's rise from the first to the last evaluation.
     """
     source, other = evidence.of(curve), evidence.of(against)
+    _check_evaluations(source, other)
 
     def begins(means: list[np.ndarray]) -> np.ndarray:
         behind = means[1] - means[0] > share * (means[1][:, -1:] - means[1][:, :1])
@@ -317,6 +318,7 @@ def reach_difference(
     ``curve`` never reaches it, infinity if ``against`` never does, and 0 if neither does.
     """
     sources = evidence.of(curve, metric=metric).of_panel()
+    _check_evaluations(*sources)
     names, iterations = [source.name for source in sources], sources[0].iterations
     first, second = (names.index(evidence.of(name, metric=metric).name) for name in (curve, against))
 
@@ -364,6 +366,13 @@ def smallest_within(
     options = {"one_trial": False, "possible": POSITIVE, "window": _at_end(other)}
     measured = _of_curves((*sources, other), smallest, phrase, **options)
     return replace(measured, sources=(other, *sources))
+
+
+def _check_evaluations(first: Curves, *others: Curves) -> None:
+    """Raise `NotRun` if curves are not evaluated at the same iterations, as where one run has several stages."""
+    for curves in others:
+        if not np.array_equal(curves.iterations, first.iterations):
+            raise NotRun(f"{first.label} and {curves.label} are evaluated at different iterations")
 
 
 def _steps(curves: Curves) -> int:
