@@ -15,8 +15,22 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
-PEOPLE = ("doctor", "forecast", "config", "fit", "list", "new", "train", "data", "report", "redraw", "compare")
-STEPS = ("evaluate", "job", "render", "claims", "run-times", "keep")
+PEOPLE = (
+    "doctor",
+    "forecast",
+    "config",
+    "fit",
+    "list",
+    "new",
+    "train",
+    "data",
+    "report",
+    "redraw",
+    "compare",
+    "evaluate",
+    "keep",
+)
+STEPS = ("job", "render", "claims", "run-times")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
