@@ -183,7 +183,7 @@ def measured(inputs):
 
 
 def certified(inputs):
-    budget = {"chains": 4, "sweeps": 100, "ladder": 3, "walkers": 5, "steps": 2, "particles": 7, "temperatures": 5}
+    budget = {"chains": 4, "sweeps": 128, "ladder": 3, "walkers": 5, "steps": 2, "particles": 7, "temperatures": 5}
     settings = CertificateSettings(**budget, rows=23)
     return certificate(inputs.rbm(1), inputs.data, settings, inputs.data)["value"].to_numpy()
 

@@ -72,7 +72,7 @@ class IndirectSampling:
         if not is_allowed or not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
             values = repr(flips.tolist()) if self.samples else "no samples"
             raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {values}")
-        flips = np.broadcast_to(flips, (replicas, flips.shape[-1]))
+        flips = np.broadcast_to(flips.astype(np.float64), (replicas, flips.shape[-1]))
         means = [_log_sums(count, flip).mean(axis=0) for count, flip in zip(self.counts, flips, strict=True)]
         return np.stack(means) + (lengths - 1) * np.log1p(-flips) - np.log(self.samples)
 

@@ -145,7 +145,7 @@ def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
     [
         (["--shape", "2x4"], "shape: must be rows and columns whose product is 6, got (2, 4)"),
         (["--shape", "2*3"], "argument --shape: must be ROWSxCOLUMNS, such as 28x28, got '2*3'"),
-        (["--samples", 0], "argument --samples: must be from 1 to 2500, got '0'"),
+        (["--samples", 0], "argument --samples: must be an integer from 1 to 2500, got '0'"),
         (["--update", "sg"], "unknown update rule 'sg'; nearest: "),
         (["--settings", "{}"], "unknown argument 'settings'; nearest: 'iterations'; allowed: "),
     ],

@@ -104,7 +104,7 @@ def test_a_missing_column_is_named(hour, capsys):
 
 
 def test_a_certificate_calls_rows_what_they_are(hour, capsys):
-    budget = "--settings", '{"models": 1, "sweeps": 100, "walkers": 16, "steps": 8}'
+    budget = "--settings", '{"models": 1, "sweeps": 128, "walkers": 16, "steps": 8}'
     survey(NEW, 2).to_csv(hour / "new.csv", index=False)
     for file, words in (("survey.csv", "training rows"), ("new.csv", "rows of new.csv")):
         assert command("certify", hour / "run", "--data", hour / file, *budget) == 0

@@ -80,7 +80,7 @@ def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute, eval
     assert meta["wall"]["annealing_seconds"] == pytest.approx(sum(walls))
 
 
-BUDGET = {"chains": 4, "ladder": 3, "sweeps": 101, "walkers": 7, "steps": 8, "particles": 11, "temperatures": 23}
+BUDGET = {"chains": 4, "ladder": 3, "sweeps": 131, "walkers": 7, "steps": 8, "particles": 11, "temperatures": 23}
 GRID = {"name": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.03, 0.1]}}
 SAMPLERS = {"fpcd": GRID, "gibbs": {"name": "gibbs", "grid": {"k": [1, 2]}}}
 MEASURED = {

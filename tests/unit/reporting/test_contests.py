@@ -345,7 +345,7 @@ def test_the_table_has_a_part_for_each_contest(tmp_path):
 def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
     contest = contest_of(tmp_path / "run")
     rbm = random_rbm(5, 3, (3,), seed=1, dtype=np.float32)
-    budget = CertificateSettings(sweeps=100, temperatures=10, first_model=1, models=2)
+    budget = CertificateSettings(sweeps=128, temperatures=10, first_model=1, models=2)
     table = certificate(rbm, binary_data(17, 5), budget)
     folder = tmp_path / "certificate"
     results.write_table(folder / "certificate.parquet", table)
