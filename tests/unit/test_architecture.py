@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The package is a house: packages by subject, imports that point down, files of one subject each."""
+"""Structure of the package: imports between packages, and sizes of files and packages."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ import pytest
 
 LONGEST_FILE = 500
 MOST_FILES = 16
-"""Of a package, but for those in which every file is one part: estimators, data sets, samplers."""
+"""Of a package, except those with one part per file: estimators, data sets, samplers."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_imports_point_down(repository, monkeypatch):
     assert status == EXIT_STATUS_SUCCESS
 
 
-def test_the_tree_in_the_documentation_is_the_tree(package, repository):
+def test_tree_in_the_documentation_is_up_to_date(package, repository):
     page = (repository / "docs" / "architecture.md").read_text(encoding="utf-8")
     printed = re.findall(r"^  (\w+)/ ", page[page.index("src/rbmbench/\n") :].split("```")[0], re.MULTILINE)
     assert sorted(printed) == sorted(path.parent.name for path in package.glob("*/__init__.py"))
@@ -37,28 +37,28 @@ def test_the_tree_in_the_documentation_is_the_tree(package, repository):
     assert [floor_of[name] for name in printed] == sorted(floor_of[name] for name in printed)
 
 
-def test_no_module_is_loose(package):
+def test_all_modules_are_in_packages(package):
     assert sorted(path.name for path in package.glob("*.py")) == ["__init__.py", "__main__.py"]
 
 
-def test_tests_stand_where_what_they_test_stands(package, repository):
+def test_folders_of_unit_tests_are_those_of_packages(package, repository):
     folders = {path.name for path in (repository / "tests" / "unit").iterdir() if path.name != "__pycache__"}
     packages = {path.name for path in package.iterdir() if path.is_dir()} | {"conformance"}
     assert {name for name in folders if "." not in name} <= packages
 
 
-def test_files_are_one_subject_and_packages_are_small(package, repository):
+def test_files_and_packages_are_small(package, repository):
     sources = sorted(package.rglob("*.py"))
     files = [*sources, repository / "workflow/Snakefile", *(repository / "workflow").rglob("*.smk")]
     lengths = {str(path.relative_to(repository)): len(path.read_text().splitlines()) for path in files}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
     counts = Counter(path.parent.relative_to(package).as_posix() for path in sources)
-    crowded = {name for name, count in counts.items() if count > MOST_FILES}
-    assert crowded <= {"datasets", "estimators", "kinds", "samplers", "reporting"}
+    large = {name for name, count in counts.items() if count > MOST_FILES}
+    assert large <= {"datasets", "estimators", "kinds", "samplers", "reporting"}
 
 
 def test_buffers_are_in_c_order(package):
     """`np.empty_like(array, shape=...)` keeps the order of the array, which compiled kernels read as C order."""
-    kept = re.compile(r"\b(?:empty|zeros|ones|full)_like\([^)]*\bshape=")
-    paths = [path.relative_to(package) for path in package.rglob("*.py") if kept.search(path.read_text())]
+    pattern = re.compile(r"\b(?:empty|zeros|ones|full)_like\([^)]*\bshape=")
+    paths = [path.relative_to(package) for path in package.rglob("*.py") if pattern.search(path.read_text())]
     assert paths == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages refer to files and headings that are there."""
+"""Links, tables and generated answers in the documentation."""
 
 import inspect
 import re
@@ -16,13 +16,13 @@ PAGES = ["*.md", "docs/**/*.md", "config/*.md", "results/*.md", "results/referen
 
 
 def anchors(page) -> set[str]:
-    """The names under which headings can be linked to, as GitHub makes them."""
+    """Return the anchors of headings, as GitHub makes them."""
     headings = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(page.read_text("utf-8")))
     return {heading.strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("pattern", PAGES)
-def test_links_lead_somewhere(repository, pattern):
+def test_links_have_targets(repository, pattern):
     pages = list(repository.glob(pattern))
     assert pages
     for page in pages:
@@ -50,7 +50,7 @@ def test_answers_in_the_pages_are_those_of_the_kept_verdicts(repository, page):
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])
-def test_every_kept_finding_could_have_failed(repository, scale):
+def test_every_kept_verdict_could_have_failed(repository, scale):
     claims = pd.read_csv(repository / "results" / "reference" / scale / "claims.csv")
     judged = claims[claims["verdict"] != "inconclusive at this scale"]
     assert len(judged) > 30

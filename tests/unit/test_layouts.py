@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each public function has a case here, and gives the same numbers whatever the layout and type of its arrays."""
+"""Results of public functions do not depend on the layout and type of arrays."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
@@ -70,7 +70,7 @@ VALUES = {
 
 @dataclass(frozen=True)
 class Inputs:
-    """Parameters and states of one size, converted as a case says."""
+    """Parameters and states of one size, in one layout and type."""
 
     size: tuple[int, int, int]
     convert: Callable
@@ -92,7 +92,7 @@ class Inputs:
         return array if self.convert is on_device else self.convert(array)
 
     def states(self, *shape, own=False):
-        """Return 0 and 1 of the type that is wanted; with ``own`` they may be written to."""
+        """Return binary states; with ``own`` they are writable."""
         states = (np.random.default_rng(7).random(shape) < 0.4).astype(np.uint8)
         converted = self.convert(states)
         return converted if converted.flags.writeable or not own else states
@@ -155,10 +155,10 @@ def coupled(inputs):
 
 
 def distances(inputs):
-    counted, flips = likelihood.IndirectSampling(inputs.data, R), [0.25, 0.125]
-    counted.add(inputs.batch)
-    values = counted.log_likelihood(inputs.further(flips) if inputs.values == "real" else flips)
-    return counted.counts, values, counted.best_flips()
+    sampling, flips = likelihood.IndirectSampling(inputs.data, R), [0.25, 0.125]
+    sampling.add(inputs.batch)
+    values = sampling.log_likelihood(inputs.further(flips) if inputs.values == "real" else flips)
+    return sampling.counts, values, sampling.best_flips()
 
 
 def transformed(inputs):
@@ -176,9 +176,9 @@ def from_scikit_learn(inputs):
 
 def measured(inputs):
     rbm, truth = inputs.rbm(R), GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=2, samples=5)
-    truths = {"parallel_tempering": gradient_bias.ground_truth(rbm, inputs.data, truth)}
+    ground_truths = {"parallel_tempering": gradient_bias.ground_truth(rbm, inputs.data, truth)}
     settings = EstimateSettings(estimator={"name": "cd"}, batch=5, estimates=7)
-    measured = gradient_bias.measure(rbm, inputs.data, settings, truths)
+    measured = gradient_bias.measure(rbm, inputs.data, settings, ground_truths)
     return measured[measured["quantity"] != "seconds_per_estimate"]["value"].to_numpy()
 
 
@@ -196,7 +196,7 @@ def saved(inputs):
 
 
 def loaded(inputs):
-    """Return parameters of a file written by NumPy, whose arrays keep their order; other types are refused there."""
+    """Return parameters of a file written by NumPy, whose arrays keep their order, or by `save` for other types."""
     rbm = inputs.rbm(R)
     parts = {name: inputs.convert(part) for name, part in rbm.parameters._asdict().items()}
     with TemporaryDirectory() as folder:
@@ -328,13 +328,13 @@ WITHOUT_ARRAYS = {
 def public_names():
     methods = [name for name, value in vars(rbmbench.RBM).items() if callable(value) or isinstance(value, classmethod)]
     modules = {"likelihood": likelihood, "samplers": samplers, "estimators": estimators, "updates": updates}
-    places = {"rbmbench": rbmbench.__all__, "RBM": [name for name in methods if not name.startswith("_")]}
-    places |= {place: module.__all__ for place, module in (modules | {"datasets": datasets}).items()}
-    for place, names in places.items():
-        prefix = "" if place == "rbmbench" else f"{place}."
-        yield from (prefix + name for name in names if name not in WITHOUT_ARRAYS[place])
-    for place in ("estimators", "samplers", "updates"):
-        yield from (f"{place}.{name}" for name in modules[place].REGISTRY.names())
+    exports = {"rbmbench": rbmbench.__all__, "RBM": [name for name in methods if not name.startswith("_")]}
+    exports |= {owner: module.__all__ for owner, module in (modules | {"datasets": datasets}).items()}
+    for owner, names in exports.items():
+        prefix = "" if owner == "rbmbench" else f"{owner}."
+        yield from (prefix + name for name in names if name not in WITHOUT_ARRAYS[owner])
+    for owner in ("estimators", "samplers", "updates"):
+        yield from (f"{owner}.{name}" for name in modules[owner].REGISTRY.names())
 
 
 def arrays_of(result):
@@ -352,10 +352,10 @@ def arrays_of(result):
 def assert_same(name, arrays, expected, dtype):
     arrays, expected = arrays_of(arrays), arrays_of(expected)
     assert len(arrays) == len(expected) > 0
-    for ours, theirs in zip(arrays, expected, strict=True):
+    for array, reference in zip(arrays, expected, strict=True):
         # Rounding of sums of 400 terms in another order, in the largest of them.
-        atol = 100 * np.finfo(dtype).eps * max(1, np.abs(theirs[np.isfinite(theirs)]).max(initial=0))
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol, err_msg=name)
+        atol = 100 * np.finfo(dtype).eps * max(1, np.abs(reference[np.isfinite(reference)]).max(initial=0))
+        np.testing.assert_allclose(array, reference, rtol=0, atol=atol, err_msg=name)
 
 
 @cache
@@ -379,14 +379,14 @@ def test_every_public_function_has_a_case():
 
 @pytest.mark.filterwarnings("ignore:log-likelihood")
 @pytest.mark.parametrize("case", CASES | ENUMERATED)
-def test_layouts_and_types_change_nothing(case):
+def test_results_do_not_depend_on_layouts_and_types(case):
     check(case, TINY if case in ENUMERATED else SMALL)
 
 
 @pytest.mark.filterwarnings("ignore:log-likelihood")
 @pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.slow] * (case == SLOW)) for case in CASES])
-def test_layouts_and_types_change_nothing_where_products_take_tables(case):
-    # All layouts and types are converted where they are for a small model.
+def test_products_by_tables_do_not_depend_on_layouts_and_types(case):
+    # Arrays are converted as those of a small model, so that few layouts and types are enough.
     check(case, LARGE, ("transposed strided view", "big-endian"), ("float16",))
 
 

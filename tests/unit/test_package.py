@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a new user of the package looks for: its names, its version, its types."""
+"""Public names, version and types of the package."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import rbmbench
 from rbmbench.cli import main
 
 
-def test_public_names_are_listed_before_they_are_used():
+def test_dir_lists_public_names_before_they_are_imported():
     code = "import rbmbench; print(*dir(rbmbench))"
     names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {*rbmbench.__all__, "__version__"} <= set(names)
@@ -30,13 +30,13 @@ def test_training_imports_neither_plots_nor_scikit_learn():
 def test_the_version_is_that_of_the_installed_package(capsys, monkeypatch):
     monkeypatch.setattr(metadata, "version", {"rbmbench": "7.11.13"}.__getitem__)
     assert rbmbench.__version__ == "7.11.13"
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exited:
         main(["--version"])
-    assert ended.value.code == 0
+    assert exited.value.code == 0
     assert capsys.readouterr().out == "rbmbench 7.11.13\n"
 
 
-def test_a_source_that_is_not_installed_has_no_version(monkeypatch):
+def test_version_of_a_package_that_is_not_installed_is_unknown(monkeypatch):
     def missing(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -45,7 +45,7 @@ def test_a_source_that_is_not_installed_has_no_version(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_types_of_public_names_are_those_of_their_use(repository, tmp_path):
+def test_mypy_accepts_the_package_and_its_use(repository, tmp_path):
     if find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path)]
@@ -53,7 +53,7 @@ def test_the_types_of_public_names_are_those_of_their_use(repository, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_package_says_that_it_has_types(repository):
+def test_package_includes_py_typed(repository):
     assert (repository / "src" / "rbmbench" / "py.typed").is_file()
     declared = tomllib.loads((repository / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     assert "py.typed" in declared["rbmbench"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a release rests on: metadata, links, licences, the container's recipe, the jobs of the repository's host."""
+"""Files of a release: metadata, links, licences, the container, the conda recipe and the repository's jobs."""
 
 import re
 import runpy
@@ -34,7 +34,7 @@ def commands(jobs) -> list[str]:
     return [step["run"] for job in jobs.values() for step in job.get("steps", ()) if "run" in step]
 
 
-def test_the_citation_says_what_the_package_says(repository, project):
+def test_citation_agrees_with_the_metadata_of_the_package(repository, project):
     citation = yaml.safe_load((repository / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == project["version"]
     assert citation["license"] == project["license"]
@@ -50,7 +50,7 @@ def test_addresses_of_the_project_are_in_its_repository(project):
     assert all(repository in project["urls"][key] for key in ("Issues", "Changelog"))
 
 
-def test_links_of_the_description_hold_on_a_package_page(repository, project):
+def test_links_of_the_description_are_absolute(repository, project):
     absolute = runpy.run_path(str(repository / "setup.py"))["absolute"]
     readme = (repository / "README.md").read_text("utf-8")
     text = absolute(readme, project["urls"]["Repository"], VERSION)
@@ -65,16 +65,16 @@ def test_links_of_the_description_hold_on_a_package_page(repository, project):
 
 
 def test_supported_pythons_are_tested(project, jobs):
-    named = {text.rpartition(" ")[2] for text in project["classifiers"] if "Python :: 3." in text}
-    assert set(jobs["ci: pinned"]["strategy"]["matrix"]["python"]) == named
-    assert project["requires-python"] == f">={min(named, key=lambda version: int(version.split('.')[1]))}"
+    pythons = {text.rpartition(" ")[2] for text in project["classifiers"] if "Python :: 3." in text}
+    assert set(jobs["ci: pinned"]["strategy"]["matrix"]["python"]) == pythons
+    assert project["requires-python"] == f">={min(pythons, key=lambda version: int(version.split('.')[1]))}"
     systems = {text.rpartition(" ")[2] for text in project["classifiers"] if "Operating System" in text}
     runners = {job.get("runs-on", "").split("-")[0] for name, job in jobs.items() if name.startswith("ci")}
     assert {"Linux": "ubuntu", "MacOS": "macos"}.keys() == systems
     assert runners == {"ubuntu", "macos"}
 
 
-def test_jobs_run_what_is_there(repository, jobs):
+def test_jobs_run_existing_targets_and_scripts(repository, jobs):
     targets = set(re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE))
     run = commands(jobs)
     assert {name for line in run for name in re.findall(r"\bmake ([a-z-]+)", line)} <= targets
@@ -85,23 +85,23 @@ def test_jobs_run_what_is_there(repository, jobs):
     assert all(name in weekly for name in ("make test-slow", "make test-cluster", "docker build"))
 
 
-def test_only_what_passed_is_published(jobs):
+def test_a_release_is_published_only_after_its_checks(jobs):
     needs = {name: job.get("needs", []) for name, job in jobs.items() if name.startswith("release")}
     assert needs["release: publish"] == "attach"
     assert set(needs["release: attach"]) == {"ci", "check"}
-    allowed = {name: jobs[name]["permissions"] for name in needs if "permissions" in jobs[name]}
-    assert allowed == {"release: attach": {"contents": "write"}, "release: publish": {"id-token": "write"}}
+    permissions = {name: jobs[name]["permissions"] for name in needs if "permissions" in jobs[name]}
+    assert permissions == {"release: attach": {"contents": "write"}, "release: publish": {"id-token": "write"}}
 
 
 def test_sources_name_their_licence(repository, project):
-    """In the first line, or below the one that names the interpreter; not examples, templates and sources of others."""
-    kinds = {".py", ".smk", ".sh", ".cu", ".cuh", ".h", ".js", ".css"}
+    """The first line, or that below the interpreter, has it; examples, templates and copied sources are left out."""
+    suffixes = {".py", ".smk", ".sh", ".cu", ".cuh", ".h", ".js", ".css"}
     names = {"Snakefile", "Makefile", "Dockerfile", "run", "try_package", "check_tag"}
     others = {"uplot.js", "uplot.css"}
     folders = ("src", "tests", "benchmarks", "workflow", "docs")
     files = [path for folder in folders for path in (repository / folder).rglob("*")]
     files += [*repository.glob("*"), *repository.glob(".ci/*")]
-    sources = [path for path in files if path.is_file() and (path.suffix in kinds or path.name in names)]
+    sources = [path for path in files if path.is_file() and (path.suffix in suffixes or path.name in names)]
     copied = {repository / "docs/examples", repository / "src/rbmbench/cli/new/templates"}
     sources = [path for path in sources if path.name not in others and path.parent not in copied]
     assert len(sources) > 400
@@ -111,7 +111,7 @@ def test_sources_name_their_licence(repository, project):
     assert without == []
 
 
-def released(folder, version, changelog="[7.11.13] - 2026-01-31"):
+def write_release_files(folder, version, changelog="[7.11.13] - 2026-01-31"):
     """Write the files that a tag must agree with."""
     (folder / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
     (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: 2026-01-31\n")
@@ -121,29 +121,29 @@ def released(folder, version, changelog="[7.11.13] - 2026-01-31"):
 
 
 @pytest.mark.parametrize(
-    ("version", "changelog", "told"),
+    ("version", "changelog", "output"),
     [
         (VERSION, f"[{VERSION}] - 2026-01-31", "New.\n"),
         ("7.11.12", f"[{VERSION}] - 2026-01-31", "must be the tag without v"),
         (VERSION, f"[{VERSION}] - unreleased", "no section"),
     ],
 )
-def test_a_tag_agrees_with_the_files(repository, tmp_path, version, changelog, told):
-    released(tmp_path, version, changelog)
+def test_check_tag_compares_the_tag_with_the_files(repository, tmp_path, version, changelog, output):
+    write_release_files(tmp_path, version, changelog)
     command = [sys.executable, str(repository / ".ci/check_tag"), f"v{VERSION}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert told in (done.stdout if told == "New.\n" else done.stderr)
-    assert done.returncode == (told != "New.\n")
+    assert output in (done.stdout if output == "New.\n" else done.stderr)
+    assert done.returncode == (output != "New.\n")
 
 
-def test_the_container_copies_and_runs_what_is_there(repository):
+def test_container_copies_and_runs_existing_files(repository):
     text = (repository / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
     steps = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
     copied = [word for name, rest in steps if name == "COPY" for word in shlex.split(rest)[:-1]]
     assert copied == ["requirements.lock", "."]
-    named = re.findall(r"/opt/rbmbench/([\w./]+)", text)
-    assert {"Snakefile", "config/smoke.yaml"} <= set(named)
-    assert [name for name in named if not (repository / name).is_file()] == []
+    paths = re.findall(r"/opt/rbmbench/([\w./]+)", text)
+    assert {"Snakefile", "config/smoke.yaml"} <= set(paths)
+    assert [name for name in paths if not (repository / name).is_file()] == []
     left_out = (repository / ".dockerignore").read_text("utf-8").split()
     assert [name for name in left_out if name in ("src", "workflow", "config", "notebooks", "profiles", ".git")] == []
     assert "rbmbench doctor" in text
@@ -166,8 +166,8 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as file:
         file.extractall(tmp_path / "sdist", filter="data")
     (source,) = (tmp_path / "sdist").iterdir()
-    there = {name for name in tracked if name != "profiles"} | {"profiles/default/config.yaml"}
-    missing = {name for name in there if not (source / name).is_file()}
+    expected = {name for name in tracked if name != "profiles"} | {"profiles/default/config.yaml"}
+    missing = {name for name in expected if not (source / name).is_file()}
     assert missing == {".gitignore"}
 
     subprocess.run([sys.executable, "-c", build, "wheel", str(tmp_path)], cwd=source, **run)
@@ -178,19 +178,19 @@ def test_sdist_and_wheel_are_complete(repository, tmp_path):
     assert {name for name in package if not (tmp_path / "site" / name).is_file()} == set()
     code = "import rbmbench; print(rbmbench.__file__, rbmbench.__version__)"
     env = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
-    told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, **run).stdout.split()
+    printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, **run).stdout.split()
     version = tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"]
-    assert told == [str(tmp_path / "site/rbmbench/__init__.py"), version]
+    assert printed == [str(tmp_path / "site/rbmbench/__init__.py"), version]
 
 
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
 """Packages of conda-forge that have another name than on Python's package index."""
 
 
-def test_the_conda_recipe_requires_what_the_package_requires(repository, project):
+def test_conda_recipe_has_the_requirements_of_the_package(repository, project):
     recipe = yaml.safe_load((repository / ".github/conda/recipe.yaml").read_text("utf-8"))
-    every = [*project["dependencies"], *project["optional-dependencies"]["workflow"]]
-    pairs = (re.fullmatch(r"([\w-]+)(.*)", requirement).groups() for requirement in every)
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["workflow"]]
+    pairs = (re.fullmatch(r"([\w-]+)(.*)", requirement).groups() for requirement in requirements)
     expected = {f"{CONDA_NAMES.get(name, name)} {version}".strip() for name, version in pairs}
     assert {line for line in recipe["requirements"]["run"] if not line.startswith("python ")} == expected
     assert recipe["context"]["version"] == project["version"]

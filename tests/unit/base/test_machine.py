@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Limits of control groups, in files laid out as Linux lays them out."""
+"""Usable processors and memory under the limits of control groups."""
 
 import os
 
@@ -11,7 +11,7 @@ from rbmbench.base.machine import usable_cores, usable_memory
 MEGABYTE = 2**20
 SMALL = {"cpu.max": "50000 100000\n", "memory.max": f"{300 * MEGABYTE}\n"}
 NO_QUOTA = {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}
-# What /proc/self/cgroup holds, files below /sys/fs/cgroup, and the processors and MB that they leave (None: all).
+# Contents of /proc/self/cgroup, files below /sys/fs/cgroup, and the usable processors and MB (None: all).
 LAYOUTS = {
     "no control groups": ("", {}, None, None),
     "version 2, a job of SLURM, whose limit is on a group above": (
@@ -49,8 +49,8 @@ LAYOUTS = {
 }
 
 
-def lay_out(folder, groups: str, files: dict[str, str]) -> None:
-    """Write what the kernel shows: /proc/self/cgroup, and files below /sys/fs/cgroup."""
+def write_control_groups(folder, groups: str, files: dict[str, str]) -> None:
+    """Write /proc/self/cgroup, and files below /sys/fs/cgroup."""
     for name, content in ({"proc/self/cgroup": groups} | {f"sys/fs/cgroup/{key}": files[key] for key in files}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
@@ -61,18 +61,18 @@ def affinity() -> int:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_limits_of_control_groups_are_kept(tmp_path, layout):
+def test_usable_cores_and_memory_are_those_of_the_control_group(tmp_path, layout):
     groups, files, cores, megabytes = LAYOUTS[layout]
-    lay_out(tmp_path, groups, files)
+    write_control_groups(tmp_path, groups, files)
     memory = psutil.virtual_memory().total if megabytes is None else megabytes * MEGABYTE
     assert (usable_cores(tmp_path), usable_memory(tmp_path)) == (cores or affinity(), memory)
 
 
-def test_the_smallest_quota_counts_and_is_rounded_up(tmp_path, monkeypatch):
+def test_usable_cores_are_the_smallest_quota_rounded_up(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(7)), raising=False)
-    lay_out(tmp_path, "0::/a/b\n", {"a/b/cpu.max": "500000 100000\n", "a/cpu.max": "250000 100000\n"})
+    write_control_groups(tmp_path, "0::/a/b\n", {"a/b/cpu.max": "500000 100000\n", "a/cpu.max": "250000 100000\n"})
     assert usable_cores(tmp_path) == 3
 
 
-def test_without_linux_all_is_usable(tmp_path):
+def test_all_cores_and_memory_are_usable_without_control_groups(tmp_path):
     assert (usable_cores(tmp_path), usable_memory(tmp_path)) == (affinity(), psutil.virtual_memory().total)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts from outside of the package: files and entry points, found by name, refused in one line."""
+"""Plug-ins in files and entry points: registration, error messages and fingerprints."""
 
 import hashlib
 import os
@@ -71,7 +71,7 @@ pytestmark = pytest.mark.usefixtures("no_plugins")
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of plug-ins, with what they share, and a test, which is none."""
+    """A folder with two plug-ins, a module that one of them imports, and a test."""
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "mine.py").write_text(SHARING)
     (tmp_path / "plugins" / "_shared.py").write_text("STEPS = 1\n")
@@ -80,7 +80,7 @@ def folder(tmp_path):
     return tmp_path / "plugins"
 
 
-def refused(text: str, file) -> str:
+def error_of(text: str, file) -> str:
     file.write_text(text)
     with pytest.raises(SettingsError) as caught:
         plugins.load_plugins(file)
@@ -89,7 +89,7 @@ def refused(text: str, file) -> str:
     return str(caught.value)
 
 
-def test_parts_of_a_folder_are_found_by_name(folder):
+def test_plugins_of_a_folder_are_registered_by_name(folder):
     rbmbench.load_plugins(folder)
     assert "mine" in estimators.REGISTRY.names()
     assert "checks" in datasets.REGISTRY.names()
@@ -102,14 +102,14 @@ def test_parts_of_a_folder_are_found_by_name(folder):
     assert np.array_equal(mine, cd)
 
 
-def test_the_variable_names_plugins_for_other_processes(folder, monkeypatch):
+def test_environment_variable_lists_plugins_for_other_processes(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     plugins.load_plugins("plugins/mine.py")
     assert plugins.name_for_processes(["plugins"]) == os.pathsep.join([str(folder), str(folder / "mine.py")])
     assert "checks" in datasets.REGISTRY.names()
 
 
-def test_what_is_loaded_is_not_loaded_again(folder):
+def test_a_loaded_plugin_is_not_loaded_again(folder):
     plugins.load_plugins(folder)
     first = estimators.REGISTRY.get("mine")
     plugins.load_plugins(folder / "mine.py", folder)
@@ -135,8 +135,8 @@ def test_what_is_loaded_is_not_loaded_again(folder):
         (KIND, "(TypeError: Own must define SPEC.caption, SPEC.chart, SPEC.numbers, SPEC.read, SPEC.sources, in line "),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line_and_leaves_nothing(tmp_path, text, reason):
-    message = refused(text, tmp_path / "own.py")
+def test_an_invalid_plugin_raises_one_line_and_is_not_registered(tmp_path, text, reason):
+    message = error_of(text, tmp_path / "own.py")
     assert reason in message
     assert "allowed: " in message
     assert "own" not in estimators.REGISTRY.names()
@@ -156,20 +156,20 @@ def test_plugins_of_all_configuration_files_are_loaded(folder, tmp_path, reposit
         load(files)
 
 
-def test_names_that_are_taken_are_refused(tmp_path, folder):
-    line = refused(ESTIMATOR, tmp_path / "cd.py")
+def test_a_plugin_with_a_registered_name_raises(tmp_path, folder):
+    line = error_of(ESTIMATOR, tmp_path / "cd.py")
     assert "registers the estimator 'cd', which is in rbmbench itself already; allowed: " in line
     assert estimators.REGISTRY.get("cd").__module__ == "rbmbench.estimators.cd"
     plugins.load_plugins(folder)
-    assert f"'mine', which is in {folder / 'mine.py'} already" in refused(ESTIMATOR, tmp_path / "mine.py")
+    assert f"'mine', which is in {folder / 'mine.py'} already" in error_of(ESTIMATOR, tmp_path / "mine.py")
 
 
 @pytest.mark.parametrize("name", ["Mine.py", "my-own.py", "2nd.py"])
-def test_files_whose_names_cannot_be_those_of_parts_are_refused(tmp_path, name):
-    assert "small letters, digits and _" in refused(ESTIMATOR, tmp_path / name)
+def test_invalid_file_names_raise(tmp_path, name):
+    assert "small letters, digits and _" in error_of(ESTIMATOR, tmp_path / name)
 
 
-def test_paths_without_plugins_are_refused(tmp_path):
+def test_paths_without_plugins_raise(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.txt").write_text("text")
     for path, kind in {"none": "nothing", "empty": "a folder without Python files", "text.txt": "something"}.items():
@@ -177,7 +177,7 @@ def test_paths_without_plugins_are_refused(tmp_path):
             plugins.load_plugins(tmp_path / path)
 
 
-def test_what_was_used_is_recorded_with_the_checksum_of_what_was_imported(folder):
+def test_used_plugins_have_the_checksum_of_the_imported_code(folder):
     plugins.load_plugins(folder)
     assert plugins.used() == []
     estimators.create("mine")
@@ -194,24 +194,23 @@ def run(estimator: str) -> RunSettings:
     return RunSettings.model_validate({"data": {"name": "mnist"}, "hidden": 5, "batch": 50, "schedule": [stage]})
 
 
-def test_fingerprints_follow_the_code_of_a_plugin_wherever_it_is(folder, tmp_path, monkeypatch, request):
+def test_fingerprints_depend_on_the_code_of_a_plugin_not_on_its_folder(folder, tmp_path, monkeypatch, request):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    # Python takes compiled code for that of a file of the same size that was written in the same second.
+    # Compiled code is used again after a change of the same size within the same second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     fingerprints = {}
-    for what in ("as it is", "elsewhere", "a remark", "another formula"):
-        place = folder if what == "as it is" else folder.rename(tmp_path / what.replace(" ", "_"))
-        folder = place
-        if what == "a remark":
-            (place / "mine.py").write_text(f"# A remark.\n{SHARING}")
-            (place / "checks.py").write_text(f"# A remark.\n{DATA}")
-        if what == "another formula":
-            (place / "_shared.py").write_text("STEPS = 2\n")
-            (place / "checks.py").write_text(DATA.replace("eye(5)", "eye(7)"))
+    for change in ("as it is", "elsewhere", "a remark", "another formula"):
+        folder = folder if change == "as it is" else folder.rename(tmp_path / change.replace(" ", "_"))
+        if change == "a remark":
+            (folder / "mine.py").write_text(f"# A remark.\n{SHARING}")
+            (folder / "checks.py").write_text(f"# A remark.\n{DATA}")
+        if change == "another formula":
+            (folder / "_shared.py").write_text("STEPS = 2\n")
+            (folder / "checks.py").write_text(DATA.replace("eye(5)", "eye(7)"))
         forget = request.getfixturevalue("forget_plugins")
         forget()
-        plugins.load_plugins(place)
-        fingerprints[what] = fingerprint(run("mine"), 83), recipe_fingerprint("checks")
+        plugins.load_plugins(folder)
+        fingerprints[change] = fingerprint(run("mine"), 83), recipe_fingerprint("checks")
     assert UNKNOWN not in fingerprints["as it is"]
     assert fingerprints["as it is"] == fingerprints["elsewhere"] == fingerprints["a remark"]
     assert all(old != new for old, new in zip(fingerprints["as it is"], fingerprints["another formula"], strict=True))
@@ -219,25 +218,25 @@ def test_fingerprints_follow_the_code_of_a_plugin_wherever_it_is(folder, tmp_pat
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Install a package with an entry point, by name and version."""
+    """Return a function that installs a package with an entry point."""
 
     def install(package: str, point: str, text: str = ESTIMATOR, module: str = "") -> None:
-        place = tmp_path / package
-        (place / package).mkdir(parents=True)
-        (place / package / "__init__.py").touch()
-        (place / package / f"{point}.py").write_text(text)
-        about = place / f"{package}-7.1.dist-info"
+        folder = tmp_path / package
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").touch()
+        (folder / package / f"{point}.py").write_text(text)
+        about = folder / f"{package}-7.1.dist-info"
         about.mkdir()
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 7.1\n")
         lines = f"[rbmbench.estimators]\n{point} = {package}.{module or point}\n"
         (about / "entry_points.txt").write_text(lines)
-        monkeypatch.syspath_prepend(place)
+        monkeypatch.syspath_prepend(folder)
         plugins.entry_points.cache_clear()
 
     return install
 
 
-def test_entry_points_are_found_without_importing_them(installed):
+def test_entry_points_are_listed_without_importing_them(installed):
     installed("orchard_a", "apple")
     installed("orchard_b", "pear", "import not_there\n")
     assert {"apple", "pear"} <= set(estimators.REGISTRY.names())
@@ -251,7 +250,7 @@ def test_entry_points_are_found_without_importing_them(installed):
         estimators.create("pear")
 
 
-def test_entry_points_with_names_that_are_taken_are_refused(installed, tmp_path):
+def test_entry_points_with_a_registered_name_raise(installed, tmp_path):
     installed("orchard_c", "plum")
     with pytest.raises(SettingsError, match=r"'plum', which is in entry point plum of orchard_c 7.1 already"):
         plugins.load_plugins(write(tmp_path / "plum.py", ESTIMATOR))
@@ -260,13 +259,13 @@ def test_entry_points_with_names_that_are_taken_are_refused(installed, tmp_path)
         estimators.REGISTRY.names()
 
 
-def test_an_entry_point_of_a_name_of_the_package_is_refused(installed):
+def test_an_entry_point_with_the_name_of_a_part_of_rbmbench_raises(installed):
     installed("orchard_e", "pcd")
     with pytest.raises(SettingsError, match=r"^plug-in entry point pcd of orchard_e 7.1: .* in rbmbench itself"):
         estimators.REGISTRY.get("cd_")
 
 
-def test_an_entry_point_has_the_name_of_its_module(installed):
+def test_an_entry_point_whose_module_has_another_name_raises(installed):
     installed("orchard_f", "quince", module="__init__")
     with pytest.raises(SettingsError, match="registers no estimator of this name; allowed: a module of this name"):
         estimators.create("quince")

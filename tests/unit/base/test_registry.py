@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts found by name: one file each, imported only when asked for."""
+"""Registry: names, options and lazy imports of parts."""
 
 import re
 import sys
@@ -33,19 +33,19 @@ def registry(tmp_path, monkeypatch):
         del sys.modules[module]
 
 
-def test_names_are_the_files_without_importing_them(registry):
+def test_names_lists_the_files_without_importing_them(registry):
     assert registry.names() == ["apple", "broken", "pear"]
     assert "orchard.apple" not in sys.modules
 
 
-def test_modules_besides_the_parts_are_not_found(registry):
+def test_excluded_modules_are_not_listed(registry):
     others = Registry("orchard", "fruit", exclude=("pear",))
     assert others.names() == ["apple", "broken"]
     with pytest.raises(SettingsError, match="unknown fruit 'pear'"):
         others.create("pear")
 
 
-def test_parts_are_imported_when_asked_for(registry):
+def test_get_imports_only_the_named_part(registry):
     assert registry.get("apple").__name__ == "Apple"
     assert "orchard.apple" in sys.modules
     assert "orchard.pear" not in sys.modules
@@ -58,7 +58,7 @@ def test_options_are_keyword_arguments(registry):
     assert registry.create("pear", {"ripe": False}) == ("pear", False)
 
 
-def test_a_new_file_is_found_at_once(registry, tmp_path):
+def test_a_new_file_is_listed_at_once(registry, tmp_path):
     (tmp_path / "orchard" / "quince.py").write_text(FILES["pear.py"].replace("pear", "quince"))
     assert "quince" in registry.names()
     assert registry.create("quince") == ("quince", True)
@@ -73,12 +73,12 @@ def test_a_new_file_is_found_at_once(registry, tmp_path):
         ("apple", {"_hidden": 1}, "fruit 'apple': unknown option '_hidden'; allowed: "),
     ],
 )
-def test_unknown_names_and_options_are_one_line_with_the_nearest(registry, name, options, line):
+def test_errors_of_unknown_names_and_options_name_the_nearest(registry, name, options, line):
     with pytest.raises(SettingsError, match=rf"\A{re.escape(line)}[^\n]*\Z"):
         registry.create(name, options)
 
 
-def test_a_part_is_described_by_its_documentation_and_its_options(registry, tmp_path):
+def test_options_and_summary_of_a_part(registry, tmp_path):
     assert registry.options("apple") == {"size": 3, "colour": "red"}
     (tmp_path / "orchard" / "plum.py").write_text(f'"""A plum,\nripe.\n\nMore."""\n{FILES["pear.py"]}')
     assert registry.summary("plum") == "A plum, ripe."
@@ -93,5 +93,5 @@ def test_a_part_is_described_by_its_documentation_and_its_options(registry, tmp_
         ("steps", ("step", "chains"), "; nearest: 'step'"),
     ],
 )
-def test_a_name_of_other_libraries_is_answered_with_that_of_this_one(name, allowed, nearest):
+def test_errors_of_names_of_other_libraries_name_the_equivalent(name, allowed, nearest):
     assert unknown_name("key", name, allowed) == f"unknown key {name!r}{nearest}; allowed: {', '.join(sorted(allowed))}"

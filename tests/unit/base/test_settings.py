@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings: checked in one line, frozen, and the same digest for the same content."""
+"""Settings: validation messages, immutability and digests."""
 
 import json
 from statistics import NormalDist
@@ -32,7 +32,7 @@ def stages(*untils, **changes):
     return [values()["schedule"][0] | {"until": until} | changes for until in untils]
 
 
-def test_defaults_are_those_of_the_paper_s_protocol():
+def test_defaults_are_those_of_the_protocol_of_the_paper():
     settings = parse(RunSettings, values(), "test")
     assert (settings.trials, settings.first_trial, settings.seed) == (1, 0, 0)
     assert (settings.precision, settings.evaluate_every) == ("float32", 100)
@@ -44,7 +44,7 @@ def test_defaults_are_those_of_the_paper_s_protocol():
     assert parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 3}, "test").estimates == 50_000
 
 
-def test_the_canonical_form_is_sorted_json_that_gives_the_settings_back():
+def test_canonical_is_sorted_json_that_parses_to_the_same_settings():
     settings = parse(RunSettings, values(schedule=stages(3, 20)), "test")
     assert settings.iterations == 20
     text = settings.canonical()
@@ -53,7 +53,7 @@ def test_the_canonical_form_is_sorted_json_that_gives_the_settings_back():
     assert " " not in text
 
 
-def test_the_digest_is_that_of_the_content_and_not_of_its_order():
+def test_digest_does_not_depend_on_order_or_spelt_out_defaults():
     settings = parse(RunSettings, values(), "test")
     other = parse(RunSettings, dict(reversed(values().items())), "test")
     spelt_out = parse(RunSettings, values(trials=1, precision="float32", initial={"width": 0.1}), "test")
@@ -106,7 +106,7 @@ def test_settings_are_frozen():
         ({"first_trial": 2**32 - 1, "trials": 2}, "first_trial + trials: must be at most 2**32, got 4294967297"),
     ],
 )
-def test_what_is_not_allowed_is_one_line_with_key_found_and_allowed(changes, line):
+def test_invalid_settings_raise_one_line_with_key_value_and_allowed_values(changes, line):
     with pytest.raises(SettingsError) as caught:
         parse(RunSettings, values(**changes), "config/x.yaml")
     message = str(caught.value)
@@ -121,7 +121,7 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
 
 
 @pytest.mark.parametrize(
-    ("model", "settings", "key", "most"),
+    ("model", "settings", "key", "limit"),
     [
         (RunSettings, values(proxy={"steps": 10**30}), "proxy.steps", 10**6),
         (RunSettings, values(proxy={"chains": 10**9}), "proxy.chains", 10**6),
@@ -135,13 +135,13 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
         (SamplingSettings, SAMPLED | {"points": 10**9}, "points", 10**4),
     ],
 )
-def test_counts_that_work_or_memory_grow_with_have_a_limit(model, settings, key, most):
-    with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{most}, got 10*"):
+def test_counts_have_upper_limits(model, settings, key, limit):
+    with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{limit}, got 10*"):
         parse(model, settings, "x")
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "option", "most"),
+    ("make", "name", "option", "limit"),
     [
         (estimators.create, "cd", "k", 10**6),
         (estimators.create, "pcd", "chains", 10**6),
@@ -155,25 +155,25 @@ def test_counts_that_work_or_memory_grow_with_have_a_limit(model, settings, key,
         (samplers.create, "rates_herding", "most_steps", 10**6),
     ],
 )
-def test_options_have_the_limits_of_the_settings(make, name, option, most):
-    make(name, **{option: most})
-    for value in (most + 1, 10**30):
-        with pytest.raises(SettingsError, match=rf"^option '{option}': must be .*\b{most}, got {value}"):
+def test_options_have_the_limits_of_the_settings(make, name, option, limit):
+    make(name, **{option: limit})
+    for value in (limit + 1, 10**30):
+        with pytest.raises(SettingsError, match=rf"^option '{option}': must be .*\b{limit}, got {value}"):
             make(name, **{option: value})
 
 
 def test_arguments_have_the_limits_of_the_settings():
     model = rbmbench.RBM(np.zeros((7, 5)), np.zeros(7), np.zeros(5))
-    for name, most in (("particles", 10**6), ("temperatures", 10**7), ("threads", 1024)):
-        with pytest.raises(SettingsError, match=rf"^option '{name}': must be .* {most}, got {10**30}"):
+    for name, limit in (("particles", 10**6), ("temperatures", 10**7), ("threads", 1024)):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': must be .* {limit}, got {10**30}"):
             likelihood.ais_log_partition(model, **{"particles": 2, "temperatures": 3} | {name: 10**30})
 
 
-def test_the_last_trial_may_have_the_last_key():
+def test_the_last_trial_may_be_the_largest_number():
     parse(RunSettings, values(first_trial=2**32 - 2, trials=2), "test")
 
 
-def test_where_may_depend_on_the_key():
+def test_the_file_in_a_message_may_depend_on_the_key():
     def where(location):
         return "papers/x.yaml" if location[0] == "hidden" else "config.yaml"
 
@@ -183,10 +183,10 @@ def test_where_may_depend_on_the_key():
 
 
 @pytest.mark.parametrize("text", [None, 3, [1]])
-def test_what_is_no_mapping_at_all_is_one_line(text):
+def test_settings_that_are_no_mapping_raise_one_line(text):
     with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must [^\n]*\Z"):
         parse(RunSettings, text, "config.yaml")
 
 
-def test_the_normal_quantile_is_that_of_the_level_of_intervals():
+def test_normal_quantile_has_the_level_of_the_intervals():
     assert round(NormalDist().inv_cdf(TAILS[1]), 2) == NORMAL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counter-based streams: the published generator, the documented layout, independence, uniformity."""
+"""Random streams: published known answers, layout, independence and uniformity."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_published_known_answers(counter, key, answer):
 
 
 @BACKENDS
-def test_first_known_answer_comes_out_of_a_stream(kernels):
+def test_a_stream_returns_the_first_known_answer(kernels):
     u = kernels.uniforms(Stream(0, [0], purpose=0).next(), 64, np.float64)[0]
     assert [int(u[position] * 2**32) for position in (0, 16, 32, 48)] == words(KNOWN_ANSWERS[0][2])
 
@@ -41,7 +41,7 @@ def test_first_known_answer_comes_out_of_a_stream(kernels):
 @BACKENDS
 @DTYPES
 @pytest.mark.parametrize("number", [0, 7, 2**32 - 1, 2**32, 5 * 2**32 + 3, 2**63 + 1])
-def test_every_uniform_is_at_its_documented_place(kernels, dtype, number):
+def test_uniforms_have_the_documented_layout(kernels, dtype, number):
     trials = np.array([0x299F31D0, 3, 2**32 - 1], np.uint32)
     draw = Draw(np.uint32(0xA4093822), trials, np.uint32(0x93707344), np.uint64(number))
     u = kernels.uniforms(draw, 211, dtype)
@@ -51,7 +51,7 @@ def test_every_uniform_is_at_its_documented_place(kernels, dtype, number):
 
 @BACKENDS
 @DTYPES
-def test_positions_far_out_and_counts_do_not_matter(kernels, dtype):
+def test_uniforms_do_not_depend_on_their_count(kernels, dtype):
     draw = Stream(11, [5, 17]).next()
     far = kernels.uniforms(draw, 70_001, dtype)
     np.testing.assert_array_equal(far[:, -1], expected_uniforms(draw, 70_001, dtype)[:, -1])
@@ -60,14 +60,14 @@ def test_positions_far_out_and_counts_do_not_matter(kernels, dtype):
 
 
 @BACKENDS
-def test_a_trial_alone_has_the_numbers_it_has_among_25(kernels):
-    among = kernels.uniforms(Stream(3, np.arange(25), Purpose.DATA, 9).next(), 131)
+def test_uniforms_of_a_trial_do_not_depend_on_other_trials(kernels):
+    all_trials = kernels.uniforms(Stream(3, np.arange(25), Purpose.DATA, 9).next(), 131)
     for trial in (0, 7, 24):
         alone = kernels.uniforms(Stream(3, [trial], Purpose.DATA, 9).next(), 131)
-        np.testing.assert_array_equal(alone[0], among[trial])
+        np.testing.assert_array_equal(alone[0], all_trials[trial])
 
 
-def test_draws_are_numbered_in_succession_and_taken_in_bulk():
+def test_next_and_take_number_draws_in_succession():
     stream, bulk = Stream(1, [0], number=5), Stream(1, [0], number=5)
     assert [int(stream.next().number) for _ in range(4)] == [5, 6, 7, 8]
     assert int(bulk.take(3).number) == 5
@@ -75,25 +75,25 @@ def test_draws_are_numbered_in_succession_and_taken_in_bulk():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
-def test_seed_outside_its_range_is_one_line(seed):
+def test_seed_outside_its_range_raises_one_line(seed):
     with pytest.raises(SettingsError, match=rf"^seed: must be integers from 0 to 4294967295, got {seed}"):
         Stream(seed, [0])
 
 
 @pytest.mark.parametrize("seed", [1.7, "1", None, True])
-def test_a_seed_that_is_no_integer_is_an_error(seed):
+def test_a_seed_that_is_no_integer_raises(seed):
     with pytest.raises(SettingsError, match=r"^seed: must be integers from 0 to"):
         Stream(seed, [0])
 
 
 @pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1]), [1.5], ["1"]])
-def test_trial_outside_its_range_is_an_error(trials):
+def test_trial_outside_its_range_raises(trials):
     with pytest.raises(SettingsError, match=r"^trial.*4294967295"):
         Stream(0, trials)
 
 
 def neighbours():
-    """Draws that differ from a first one in one word."""
+    """Return a draw, and draws that differ from it in one word."""
     first = {"seed": 2018, "trials": [4], "purpose": Purpose.TRAINING, "number": 100}
     changes = [{"seed": 2019}, {"trials": [5]}, {"number": 101}, {"number": 100 + 2**32}]
     changes += [{"purpose": purpose} for purpose in purposes if purpose != first["purpose"]]
@@ -111,8 +111,8 @@ def test_neighbouring_draws_are_uncorrelated():
     centred = kernels_for(np.empty(0)).uniforms(Stream(**first).next(), count, np.float64)[0] - 0.5
     bound = norm.isf(1e-4 / len(others) / 2) / np.sqrt(count)
     for other in others:
-        theirs = kernels_for(np.empty(0)).uniforms(Stream(**other).next(), count, np.float64)[0] - 0.5
-        assert abs(12 * np.mean(centred * theirs)) < bound, other
+        other_centred = kernels_for(np.empty(0)).uniforms(Stream(**other).next(), count, np.float64)[0] - 0.5
+        assert abs(12 * np.mean(centred * other_centred)) < bound, other
 
 
 @DTYPES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of a user, of the rows that a module of tests calls DATA."""
+"""Files with the rows DATA of a test module."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(params=[".npy", ".npz", ".csv"])
 def file(tmp_path, request):
-    """A user's own matrix, in each form that is read."""
+    """A file with DATA, in three formats."""
     path, rows = tmp_path / f"spins{request.param}", request.module.DATA
     if request.param == ".csv":
         np.savetxt(path, rows, "%d", delimiter=",")
@@ -18,6 +18,6 @@ def file(tmp_path, request):
 
 @pytest.fixture
 def own(tmp_path, request):
-    """A user's own matrix."""
+    """A .npy file with DATA."""
     np.save(tmp_path / "own.npy", request.module.DATA)
     return tmp_path / "own.npy"

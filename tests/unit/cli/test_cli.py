@@ -15,7 +15,7 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
-PEOPLE = (
+COMMANDS = (
     "doctor",
     "forecast",
     "config",
@@ -30,7 +30,7 @@ PEOPLE = (
     "evaluate",
     "keep",
 )
-STEPS = ("job", "render", "claims", "run-times")
+WORKFLOW_COMMANDS = ("job", "render", "claims", "run-times")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
@@ -61,7 +61,7 @@ def train(data, out, run_settings=None, *more) -> int:
 
 def test_the_meta_of_coupled_chains_has_their_mean_stopping_time(data, trained, tmp_path):
     cd, ucd = {"name": "cd", "options": {"k": 1}}, {"name": "ucd", "options": {"chains": 7}}
-    stages = [{"until": until, "estimator": chosen, "rate": 0.1} for until, chosen in ((10, cd), (20, ucd))]
+    stages = [{"until": until, "estimator": estimator, "rate": 0.1} for until, estimator in ((10, cd), (20, ucd))]
     assert train(data, tmp_path / "coupled", settings(schedule=stages)) == 0
     curve, meta = pd.read_parquet(tmp_path / "coupled" / "curve.parquet"), results.read_meta(tmp_path / "coupled")
     times = curve[curve["metric"] == "stopping_time"]
@@ -70,13 +70,13 @@ def test_the_meta_of_coupled_chains_has_their_mean_stopping_time(data, trained, 
     assert "stopping_time" not in results.read_meta(trained)
 
 
-def test_help_imports_nothing_heavy():
+def test_help_imports_no_large_library():
     code = "import sys; from rbmbench.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
     code += f"print('loaded', [name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded []"
-    assert all(f"\n    {command} " in done.stdout for command in PEOPLE)
-    assert not any(f" {command} " in done.stdout for command in STEPS)
+    assert all(f"\n    {command} " in done.stdout for command in COMMANDS)
+    assert not any(f" {command} " in done.stdout for command in WORKFLOW_COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_help_imports_nothing_heavy():
         (["train", "--evaluate-ever", "3"], "unknown argument 'evaluate-ever'; nearest: 'evaluate-every'; allowed: "),
     ],
 )
-def test_unknown_commands_and_arguments_are_answered_with_the_nearest(arguments, message, capsys):
+def test_errors_of_unknown_commands_and_arguments_name_the_nearest(arguments, message, capsys):
     assert refused(capsys, main(arguments)).startswith(message)
 
 
-def test_a_scale_is_named_in_one_way(repository, tmp_path, monkeypatch, capsys):
+def test_option_scale_is_the_same_in_all_commands(repository, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     printed = []
     for arguments in (["--scale", "smoke"], ["config/config.yaml", "config/smoke.yaml"], ["--scale", "paper"], []):
@@ -129,7 +129,7 @@ def test_a_run_has_curve_model_and_meta(trained):
 
 @pytest.fixture
 def head(monkeypatch):
-    """The head of the checkout, as git tells it; a list of one entry."""
+    """Revision that git returns, in a list of one entry."""
     revision = ["begun with"]
     answers = {"ls-files": lambda: "__init__.py", "rev-parse": lambda: revision[0], "status": lambda: ""}
     monkeypatch.setattr(provenance, "_git", lambda command, *options: answers[command]())
@@ -138,12 +138,12 @@ def head(monkeypatch):
     provenance.commit.cache_clear()
 
 
-def test_meta_names_the_commit_that_a_run_began_with(data, tmp_path, head, monkeypatch):
-    whole = trainer.run
+def test_meta_names_the_commit_at_the_start_of_a_run(data, tmp_path, head, monkeypatch):
+    train_run = trainer.run
 
     def commits_and_trains(*arguments, **options):
         head[0] = "committed meanwhile"
-        return whole(*arguments, **options)
+        return train_run(*arguments, **options)
 
     monkeypatch.setattr(trainer, "run", commits_and_trains)
     assert train(data, tmp_path / "run") == 0
@@ -152,13 +152,13 @@ def test_meta_names_the_commit_that_a_run_began_with(data, tmp_path, head, monke
 
 def test_bias_is_measured(data, trained, tmp_path):
     common = ["--data", str(data), "--model", str(trained)]
-    truths = []
+    ground_truths = []
     for method in ("exact", "parallel_tempering"):
         values = json.dumps({"method": method, "chains": 5, "burn_in": 10, "samples": 50})
-        truths.append(str(tmp_path / method))
+        ground_truths.append(str(tmp_path / method))
         assert main(["job", "ground_truth", "--settings", values, *common, "--out", str(tmp_path / method)]) == 0
     values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
-    arguments = [*common, "--needs", *truths, "--out", str(tmp_path / "bias")]
+    arguments = [*common, "--needs", *ground_truths, "--out", str(tmp_path / "bias")]
     assert main(["job", "estimate", "--settings", values, *arguments]) == 0
     table = results.read_table(tmp_path / "bias", "bias.parquet")
     assert set(table["ground_truth"]) == {"exact", "parallel_tempering"}
@@ -174,21 +174,21 @@ def test_run_times_are_tabulated(trained, tmp_path):
     assert (row["run"], row["estimator"], row["trials"]) == ("a_run", "cd", "2")
 
 
-def test_mistakes_in_settings_are_one_line(data, tmp_path, capsys):
+def test_errors_in_settings_are_one_line(data, tmp_path, capsys):
     mistakes = {"{": "--settings: is not JSON", str(tmp_path / "none.json"): "none.json: is missing"}
     for text, words in (mistakes | {settings(batch=17): "got 17"}).items():
         assert words in refused(capsys, train(data, tmp_path / "run", text))
     assert not (tmp_path / "run").exists()
 
 
-def test_data_of_another_size_are_refused(tmp_path, capsys):
+def test_data_of_another_size_are_an_error(tmp_path, capsys):
     arguments = ["data", "--name", "bars_and_stripes", "--rows", "31", "--out", str(tmp_path / "bars.npz")]
     assert "rows: must " in refused(capsys, main(arguments))
     assert not (tmp_path / "bars.npz").exists()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_diverged_run_names_trial_and_iteration(data, tmp_path, capsys):
+def test_error_of_a_diverged_run_names_trial_and_iteration(data, tmp_path, capsys):
     stage = {"until": 20, "estimator": {"name": "cd"}, "rate": 1e39}
     line = refused(capsys, train(data, tmp_path / "run", settings(schedule=[stage])))
     assert "a_run: trial 0" in line
@@ -214,7 +214,7 @@ def test_progress_without_a_terminal_is_plain_lines(capsys):
     assert len(lines) == 2
 
 
-def test_progress_tells_the_time_left(capsys, monkeypatch):
+def test_progress_shows_the_time_left(capsys, monkeypatch):
     clock = iter([100.0, 160.0, 220.0])
     monkeypatch.setattr("rbmbench.cli.progress.time.monotonic", lambda: next(clock))
     with shown_progress("a_run") as progress:
@@ -238,19 +238,19 @@ def test_progress_tells_the_time_left(capsys, monkeypatch):
         (("data",), "the following arguments are required: --name, --out; see 'rbmbench data --help'"),
     ],
 )
-def test_arguments_that_cannot_be_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+def test_errors_of_invalid_arguments_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     line = refused(capsys, main(arguments))
     assert message in line
     assert list(tmp_path.iterdir()) == []
 
 
-def test_report_without_any_results_is_one_line(tmp_path, monkeypatch, capsys):
+def test_error_of_a_report_without_results_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert refused(capsys, main(["report"])).startswith("report: must ")
 
 
-def test_a_folder_of_results_is_shown_itself_and_one_of_such_folders_by_them(tmp_path):
+def test_shown_folders_are_a_folder_of_results_or_those_below_it(tmp_path):
     for name in ("desktop", "paper", "paper/specs"):  # the spec of the claims has the name of the verdicts
         (tmp_path / name).mkdir()
         (tmp_path / name / "claims.json").touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rbmbench fit`: a user's file in, a run with pictures and a page out; one line for what does not fit."""
+"""`rbmbench fit`: outputs, resuming and error messages."""
 
 from html.parser import HTMLParser
 
@@ -40,7 +40,7 @@ def fit(data, out, *arguments) -> int:
     return main(["fit", str(data), "--out", str(out), *map(str, ("--hidden", 5, "--iterations", 11, *arguments))])
 
 
-def test_a_file_becomes_models_pictures_and_a_page(own, tmp_path, capsys):
+def test_fit_writes_models_pictures_and_a_page(own, tmp_path, capsys):
     options = "--estimator", "pop_cd", "--k", 2, "--rate", 0.5, "--batch", 3, "--seed", 13, "--update", "weight_decay"
     assert fit(own, tmp_path / "run", *options, "--trials", 2, "--shape", "2x3") == 0
     assert {path.name for path in (tmp_path / "run").iterdir()} == MADE
@@ -58,7 +58,7 @@ def test_a_file_becomes_models_pictures_and_a_page(own, tmp_path, capsys):
     assert all(f"{title}: {text}\n" in printed for title, text in loaded.summary().items())
 
 
-def test_names_are_text_on_the_page(tmp_path):
+def test_names_are_escaped_on_the_page(tmp_path):
     name = "<script>alert('$x')&"
     np.save(tmp_path / f"{name}.npy", DATA)
     assert fit(tmp_path / f"{name}.npy", tmp_path / f"{name}-run", "--batch", 23) == 0
@@ -68,7 +68,7 @@ def test_names_are_text_on_the_page(tmp_path):
     assert repr(f"{tmp_path}/{name}-run") in page.text
 
 
-def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
+def test_models_too_large_to_enumerate_are_annealed(tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "ANNEALING", fitting.ANNEALING.model_copy(update={"particles": 7, "temperatures": 13}))
     np.save(tmp_path / "own.npy", binary_data(31, 29))
     assert fit(tmp_path / "own.npy", tmp_path / "run", "--hidden", 27, "--checkpoint", tmp_path / "c.npz", FAST) == 0
@@ -78,13 +78,13 @@ def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
     assert likelihood["iteration"].tolist() == loaded.snapshots["snapshot_iterations"].tolist()
     assert "annealed" in (tmp_path / "run" / "index.html").read_text()
     assert not list(tmp_path.glob("c*.npz"))
-    # A smaller model in the same folder does not take the former one's evaluation for its own.
+    # The former evaluation is not used for a smaller model in the same folder.
     assert fit(tmp_path / "own.npy", tmp_path / "run", FAST) == 0
     assert "annealed" not in (tmp_path / "run" / "index.html").read_text()
     assert "log_partition_error" not in set(rbmbench.load_run(tmp_path / "run").curve["metric"])
 
 
-def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_fit_resumes_from_its_checkpoint(own, tmp_path, monkeypatch, capsys):
     options = "--iterations", 41, "--checkpoint", tmp_path / "c.npz", "--checkpoint-seconds", 0, "--batch", 3, FAST
     assert fit(own, tmp_path / "whole", *options) == 0
 
@@ -109,7 +109,7 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_fit_that_was_interrupted_after_its_training_does_not_train_again(tmp_path, monkeypatch):
+def test_a_fit_interrupted_after_training_is_not_trained_again(tmp_path, monkeypatch):
     np.save(tmp_path / "own.npy", binary_data(31, 29))
     monkeypatch.setattr(fitting, "ANNEALING", fitting.ANNEALING.model_copy(update={"particles": 7, "temperatures": 13}))
     options = "--hidden", 27, "--checkpoint", tmp_path / "c.npz", FAST
@@ -150,6 +150,6 @@ def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
         (["--settings", "{}"], "unknown argument 'settings'; nearest: 'iterations'; allowed: "),
     ],
 )
-def test_what_does_not_fit_is_one_line(own, tmp_path, capsys, arguments, line):
+def test_errors_of_invalid_options_are_one_line(own, tmp_path, capsys, arguments, line):
     assert refused(capsys, fit(own, tmp_path / "run", *arguments)).startswith(line)
     assert not (tmp_path / "run").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keeping results: pictures, numbers, the meta of every run, and the verdicts that rest on them."""
+"""`rbmbench keep`: figures, numbers, metadata of runs and verdicts."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ from rbmbench.reporting.text_tables import write_text
 
 
 def draw(scale, values):
-    """Write what a notebook makes of a figure, but for the pictures."""
+    """Write the files of a figure without its pictures."""
     spec, layout = parse_spec(values, "test"), Layout(str(scale))
     files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md")}
     charts.write_figure(spec, spec.read(), csv=layout.numbers(spec.key), **files)
@@ -31,7 +31,7 @@ def draw(scale, values):
 
 @pytest.fixture(autouse=True)
 def _empty_pictures(monkeypatch):
-    """The tests of drawing are elsewhere."""
+    """Replace charts by an empty picture."""
     monkeypatch.setattr(drawing, "draw_chart", lambda *_: Figure((1, 1)))
 
 
@@ -73,7 +73,7 @@ def test_files_meta_and_verdicts_are_kept(made):
     assert verdicts[["claim", "verdict"]].to_numpy().tolist() == [["popcd_1.a", "reproduced"]]
 
 
-def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
+def test_meta_of_samples_and_of_their_models_is_kept(made):
     values = {"gibbs": [[-40, -36, -32, -30.0]]}
     spec = isl_figure(made, {"a": {"values": values}})
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
@@ -84,19 +84,19 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     assert metas["rates_fpcd_fig2-a"]["grids"] == {"gibbs": [{"k": 1}, {"k": 5}]}
 
 
-def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
+def test_earlier_verdicts_are_kept_in_the_order_of_the_claims(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
     (record,) = read_verdicts(file.with_suffix(".json"))
-    gone = record.model_copy(update={"claim": "popcd_0"})
+    without_claim = record.model_copy(update={"claim": "popcd_0"})
     later = record.model_copy(update={"claim": "popcd_9", "measured": -2.0, "low": -3.0, "high": -1.0})
-    write_verdicts([gone, later, record.model_copy(update={"verdict": INCONCLUSIVE})], file)
+    write_verdicts([without_claim, later, record.model_copy(update={"verdict": INCONCLUSIVE})], file)
     assert keep(made) == 0
     expected = [["popcd_1.a", "reproduced"], ["popcd_9", "not reproduced"]]
     assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
 
 
-def test_earlier_verdicts_are_judged_by_the_claims_as_they_are_now(made):
+def test_earlier_verdicts_are_updated_by_changed_claims(made):
     assert keep(made) == 0
     measured = float(pd.read_csv(made / "kept" / "claims.csv").loc[0, "measured"])
     changed = DIFFERENCE | {"above": measured + 1, "text": "by one more", "class": "reading"}
@@ -108,7 +108,7 @@ def test_earlier_verdicts_are_judged_by_the_claims_as_they_are_now(made):
     assert f"should be above {measured + 1:.3g}" in line["note"]
 
 
-def test_verdicts_of_other_papers_stay_where_they_are(made):
+def test_verdicts_of_other_papers_keep_their_order(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
     (record,) = read_verdicts(file.with_suffix(".json"))
@@ -122,7 +122,7 @@ def test_verdicts_of_other_papers_stay_where_they_are(made):
     assert pd.read_csv(file)["claim"].tolist() == ["ucd_2", "popcd_1.a"]
 
 
-def test_runs_are_kept_alone_and_leave_the_verdicts(made):
+def test_keeping_only_runs_does_not_change_the_verdicts(made):
     assert keep(made) == 0
     verdicts = (made / "kept" / "claims.csv").read_bytes()
     run = made / "runs" / "popcd_fig1-a-cd_1"
@@ -137,7 +137,7 @@ def test_runs_are_kept_alone_and_leave_the_verdicts(made):
     assert (made / "kept" / "evaluations" / run.name / "curve.parquet").is_file()
 
 
-def test_what_was_not_made_cannot_be_kept(made, capsys):
+def test_keeping_a_missing_file_is_an_error(made, capsys):
     (made / "data" / "popcd_fig1.csv").unlink()
     assert keep(made) == 2
     assert capsys.readouterr().err.startswith(f"rbmbench: error: {made}/data/popcd_fig1.csv: is missing")
@@ -154,9 +154,9 @@ def test_what_was_not_made_cannot_be_kept(made, capsys):
         ("kept/claims.json", "no JSON"),
     ],
 )
-def test_a_damaged_file_leaves_what_was_kept_as_it_is(made, capsys, file, content):
+def test_a_damaged_file_changes_no_kept_file(made, capsys, file, content):
     assert keep(made) == 0
-    for kept in (made / "kept").rglob("*.*"):  # none of which is what would be kept now
+    for kept in (made / "kept").rglob("*.*"):  # other contents than those that keep would write
         if kept.parent != made / "kept":
             kept.write_text("kept before")
     (made / file).write_text(content)
@@ -170,11 +170,11 @@ def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     file = made / "specs" / "popcd_fig1.json"
     draw(made, json.loads(file.read_text()) | {"key": "popcd_fig2"})
     assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
-    metas, named = (read_kept_metas(made / "kept" / "meta" / f"popcd_fig{n}.json") for n in (1, 2))
-    assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
+    metas, reference = (read_kept_metas(made / "kept" / "meta" / f"popcd_fig{n}.json") for n in (1, 2))
+    assert reference == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
     shown = ["report", str(made / "kept"), "--config", "none.yaml", "--out", str(tmp_path / "report.html")]
     assert cli.main(shown) == 0
-    # Of another run in place of one of both, the second figure does not say so.
+    # After a change of the first metadata, the reference of the second figure is an error.
     metas["popcd_fig1-a-cd_1"] |= {"commit": "fedcba9876543210"}
     metas["popcd_fig1-a-cd_1"]["content_sha256"] = content_checksum(metas["popcd_fig1-a-cd_1"])
     (made / "kept" / "meta" / "popcd_fig1.json").write_text(json.dumps(metas))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on a user's own file with plain options, and the list of what there is to choose from."""
+"""Training on a user's file with plain options, and the list of parts."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def train(data, out, *arguments) -> int:
     return main(["train", "--data", str(data), "--out", str(out), *map(str, arguments)])
 
 
-def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
+def test_plain_options_train_on_a_file(file, tmp_path):
     options = "--batch", 3, "--estimator", "pcd", "--k", 2, "--rate", 0.5, "--trials", 2, "--seed", 13
     assert train(file, tmp_path / "run", *PLAIN, *options) == 0
     options = {"estimator": "pcd", "options": {"k": 2}, "rate": 0.5, "trials": 2, "seed": 13}
@@ -30,7 +30,7 @@ def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
     assert (meta["data"]["title"], meta["settings"]["data"]["options"]["path"]) == ("spins", str(file))
 
 
-def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
+def test_plain_options_train_on_a_data_set_of_the_package(tmp_path):
     datasets.save(datasets.load("bars_and_stripes", side=3), tmp_path / "bars.npz")
     assert train(tmp_path / "bars.npz", tmp_path / "run", *PLAIN) == 0
     meta = results.read_meta(tmp_path / "run")
@@ -47,12 +47,12 @@ def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
         ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
     ],
 )
-def test_plain_options_that_do_not_fit_are_one_line(own, tmp_path, capsys, arguments, line):
+def test_errors_of_plain_options_are_one_line(own, tmp_path, capsys, arguments, line):
     assert refused(capsys, train(own, tmp_path / "run", *arguments)).startswith(line)
     assert not (tmp_path / "run").exists()
 
 
-def test_all_that_can_be_chosen_is_listed_with_its_options(capsys):
+def test_list_prints_all_parts_with_their_options(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     for part in (estimators, updates, samplers, datasets, jobs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sections of ``rbmbench doctor``: what is found here, and what is said where something is missing or wrong."""
+"""Sections of ``rbmbench doctor`` and the states of their findings."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ def quick(capsys, *arguments) -> tuple[int, dict]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_every_section_is_shown_in_both_forms(capsys, tmp_path, no_cupy):
+def test_sections_are_the_same_as_text_and_json(capsys, tmp_path, no_cupy):
     results = ["--results", str(tmp_path / "results")]
     code, report = quick(capsys, *results)
     assert (code, report["failed"], tuple(report["sections"])) == (0, False, TITLES)
@@ -59,7 +59,7 @@ def test_every_section_is_shown_in_both_forms(capsys, tmp_path, no_cupy):
     assert not (tmp_path / "cache").exists()
 
 
-def test_this_machine_and_its_software(capsys, no_cupy):
+def test_findings_on_machine_and_software(capsys, no_cupy):
     sections = quick(capsys)[1]["sections"]
     findings = {line["what"]: line for lines in sections.values() for line in lines}
     assert findings["numpy"]["found"] == np.__version__
@@ -70,7 +70,7 @@ def test_this_machine_and_its_software(capsys, no_cupy):
     assert "is not installed" in findings["auto, tiny model (16x16, 25 trials)"]["found"]
 
 
-def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, tmp_path):
+def test_exit_status_is_1_after_a_failure_and_0_after_a_warning(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMBENCH_DATA_MIROR", "a name with a slip")
     code, report = quick(capsys)
     warned = [line for line in report["sections"]["Environment variables"] if line["state"] == WARNING]
@@ -80,7 +80,7 @@ def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, 
     assert "no such folder" in report["sections"]["Data sets"][0]["found"]
 
 
-def test_what_cannot_be_examined_has_failed_and_stops_nothing(capsys, monkeypatch):
+def test_a_section_that_raises_has_failed_and_others_are_shown(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "psutil", None)
     code, report = quick(capsys)
     assert code == 1
@@ -90,7 +90,7 @@ def test_what_cannot_be_examined_has_failed_and_stops_nothing(capsys, monkeypatc
     assert tuple(report["sections"]) == TITLES
 
 
-def test_every_variable_that_is_read_is_known(repository):
+def test_every_environment_variable_is_listed(repository):
     workflow = [*(repository / "workflow").rglob("*.smk"), repository / "workflow/Snakefile"]
     sources = [*(repository / "src").rglob("*.py"), *workflow]
     text = "".join(file.read_text() for file in sources)
@@ -111,11 +111,11 @@ def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
     assert (finding.state, "IPython not installed" in finding.result) == (WARNING, True)
 
 
-# The GPU, and which backend is taken
+# GPUs and backends.
 
 
 class Runtime:
-    """What CuPy tells of two devices."""
+    """CUDA runtime of CuPy, with two devices."""
 
     getDeviceCount = staticmethod(lambda: 2)
 
@@ -126,7 +126,7 @@ class Runtime:
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """A GPU by hearsay."""
+    """Replace CuPy by a module with two devices."""
     cupy = SimpleNamespace(__name__="cupy", cuda=SimpleNamespace(runtime=Runtime))
     monkeypatch.setattr(backends, "gpu_obstacle", lambda: None)
     monkeypatch.setattr(backends, "import_module", lambda name: cupy if name == "cupy" else np)
@@ -138,7 +138,7 @@ def test_devices_are_described():
 
 
 @pytest.mark.usefixtures("gpu")
-def test_a_large_model_takes_the_gpu_and_a_tiny_one_does_not():
+def test_backend_is_the_gpu_for_large_models_only():
     tiny, large = doctor.backend()
     assert (tiny.result.split()[0], large.result.split()[0]) == ("numpy", "cupy")
     assert "operations per iteration" in tiny.result
@@ -164,7 +164,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
 
 @pytest.mark.usefixtures("no_cupy")
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "must be one of auto, numpy, cupy"),
@@ -172,20 +172,20 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         ("RBMBENCH_PRODUCTS", "tabels", "must be one of auto, library, tables, tensor_cores, got 'tabels'"),
     ],
 )
-def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):
+def test_an_unavailable_or_unknown_backend_has_failed(monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     with ways.by_hand(value if name == ways.VARIABLE else "auto"):  # the variable is read once, at the import
         *_, last = doctor.backend()
     assert last.state == FAILED
-    assert said in last.result
+    assert message in last.result
 
 
-# Data sets
+# Data sets.
 
 
 @pytest.fixture
 def declared(monkeypatch):
-    """One data set with a file, and one that does as well."""
+    """Declare a data set of one file, and an alternative to this file."""
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     common = {"folder": "made", "bytes": len(CONTENT), "sha256": sha256}
     files = (
@@ -219,11 +219,11 @@ def test_files_are_found_in_mirror_and_cache(tmp_path, name):
 
 
 @pytest.mark.usefixtures("declared")
-def test_wrong_copies_are_named(tmp_path):
+def test_files_with_a_wrong_checksum(tmp_path):
     wrong = put(tmp_path / "a", b"x" * len(CONTENT))
     finding = of_file(doctor.data_sets(wrong, None))
     assert (finding.state, "wrong checksum" in finding.result) == (FAILED, True)
-    # What is kept of an earlier download is downloaded again.
+    # A wrong file in the cache is downloaded again.
     finding = of_file(doctor.data_sets(None, wrong))
     assert (finding.state, "wrong checksum" in finding.result) == (WARNING, True)
 
@@ -235,7 +235,7 @@ def test_a_download_is_a_warning():
     assert (findings[-1].state, findings[-1].result) == (WARNING, "1 files, 0.0 MB or more, need a network")
 
 
-# Folders
+# Folders.
 
 
 def test_folders_that_cannot_be_written(tmp_path):
@@ -246,7 +246,7 @@ def test_folders_that_cannot_be_written(tmp_path):
 
 
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
-def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
+def test_little_free_space_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
     finding = by_name(doctor.folders(tmp_path, None, None))["results"]
     assert (finding.state, finding.result.startswith(f"{tmp_path}: writable, 1.0 GB free")) == (state, True)

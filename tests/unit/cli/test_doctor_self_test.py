@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The self-test of ``rbmbench doctor`` passes here, and refuses kernels that are a little wrong."""
+"""The self-test of ``rbmbench doctor`` passes, and fails with slightly wrong kernels."""
 
 import json
 
@@ -19,33 +19,33 @@ def states() -> dict[str, str]:
     return {finding.subject: finding.state for finding in examined("Self-test", self_test)}
 
 
-def test_the_self_test_passes_here():
+def test_self_test_passes():
     lines = states()
     assert set(lines.values()) == {OK}
     assert [line.split(":")[0] for line in lines][:3] == ["numpy", "numba", "numba"]
 
 
-# Kernels that are wrong on purpose, from the right one of a package.
+# Functions from a right kernel to a wrong one.
 
 
 def off_by_a_little(kernel):
-    """Log weights of which each is too large by 1e-10 nats."""
+    """Return a kernel whose log weights are too large by 1e-10 nats."""
     return lambda *arguments: kernel(*arguments) + 1e-10
 
 
-def longer(kernel):
-    """Steps of ascent that are too long by 1e-5."""
+def longer_steps(kernel):
+    """Return an ascent whose steps are too long by 1e-5."""
     return lambda parameter, up, up_rate, down, down_rate: kernel(parameter, up, up_rate * 1.00001, down, down_rate)
 
 
-def later(kernel):
-    """Samples of other uniforms: right in law."""
+def other_uniforms(kernel):
+    """Return a kernel that samples the right distribution with other uniforms."""
     number = np.uint64(1000)
     return lambda a, bias, draw, *scale: kernel(a, bias, draw._replace(number=draw.number + number), *scale)
 
 
 def broken(kernel):
-    """A kernel that cannot be called, as a broken library's."""
+    """Return a kernel that raises."""
 
     def raises(*arguments):
         raise RuntimeError("symbol lookup error\nand more")
@@ -58,17 +58,17 @@ def broken(kernel):
     [
         (numpy_kernels, "hidden_log_weights", off_by_a_little, f"numpy: {LIKELIHOOD}"),
         (numba_kernels, "hidden_log_weights", off_by_a_little, f"numba: {LIKELIHOOD}"),
-        (numba_kernels, "ascend", longer, PARAMETERS),
-        (numba_kernels, "sample_bernoulli", later, PARAMETERS),
+        (numba_kernels, "ascend", longer_steps, PARAMETERS),
+        (numba_kernels, "sample_bernoulli", other_uniforms, PARAMETERS),
     ],
 )
-def test_wrong_kernels_are_refused(monkeypatch, kernels, kernel, wrong, line):
+def test_self_test_fails_with_a_wrong_kernel(monkeypatch, kernels, kernel, wrong, line):
     monkeypatch.setattr(kernels, kernel, wrong(getattr(kernels, kernel)))
-    [failed] = [what for what, state in states().items() if state == FAILED]
+    [failed] = [subject for subject, state in states().items() if state == FAILED]
     assert line in failed
 
 
-def test_a_kernel_that_raises_is_one_line(monkeypatch):
+def test_error_of_a_kernel_is_one_line(monkeypatch):
     for kernel in numba_kernels.__all__:
         monkeypatch.setattr(numba_kernels, kernel, broken(kernel))
     [finding] = examined("Self-test", self_test)
@@ -76,7 +76,7 @@ def test_a_kernel_that_raises_is_one_line(monkeypatch):
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_the_command_fails_where_the_self_test_does(capsys, monkeypatch, tmp_path, code):
+def test_exit_status_is_that_of_the_self_test(capsys, monkeypatch, tmp_path, code):
     if code:
         kernel = off_by_a_little(numba_kernels.hidden_log_weights)
         monkeypatch.setattr(numba_kernels, "hidden_log_weights", kernel)

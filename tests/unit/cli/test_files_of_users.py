@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What users bring: files of other programs on the command line, and frames, sparse matrices and NumPy's numbers."""
+"""Data of users: files of other programs, data frames and sparse matrices."""
 
 import gzip
 
@@ -49,7 +49,7 @@ def command(*arguments):
     return main([str(argument) for argument in arguments])
 
 
-def made(folder, name):
+def write_file(folder, name):
     content, options = FILES[name]
     content(folder / name) if callable(content) else (folder / name).write_bytes(content)
     return folder / name, options
@@ -61,23 +61,23 @@ def expected():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_of_other_programs_are_trained_on(tmp_path, expected, name):
-    file, options = made(tmp_path, name)
+def test_train_reads_files_of_other_programs(tmp_path, expected, name):
+    file, options = write_file(tmp_path, name)
     size = "--hidden", 3, "--iterations", 2
     assert command("train", "--data", file, *options, *size, "--out", tmp_path / "run") == 0
     np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
 
 
 @pytest.mark.parametrize("name", ["header.csv", "labels_last.csv"])
-def test_files_of_other_programs_are_fitted(tmp_path, expected, name):
-    file, options = made(tmp_path, name)
+def test_fit_reads_files_of_other_programs(tmp_path, expected, name):
+    file, options = write_file(tmp_path, name)
     size = "--hidden", 3, "--iterations", 2, "--no-certificate"
     assert command("fit", file, *options, *size, "--out", tmp_path / "run") == 0
     np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
     assert rbmbench.load_run(tmp_path / "run").columns == (NAMES if name == "header.csv" else [])
 
 
-REFUSED = {
+INVALID = {
     "labels_last.csv": (
         text(np.column_stack([DATA, 2 + np.arange(ROWS)])),
         "line 1, column '8': must be 0 or 1, got 2",
@@ -89,10 +89,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 @pytest.mark.parametrize("program", ["train", "fit"])
-def test_what_is_no_row_of_0_and_1_is_named_with_its_place(tmp_path, capsys, name, program):
-    content, words = REFUSED[name]
+def test_error_names_the_place_of_an_invalid_value(tmp_path, capsys, name, program):
+    content, words = INVALID[name]
     if content is not None:
         (tmp_path / name).write_bytes(content)
     of_data = ["--data", tmp_path / name] if program == "train" else [tmp_path / name]
@@ -102,15 +102,15 @@ def test_what_is_no_row_of_0_and_1_is_named_with_its_place(tmp_path, capsys, nam
     assert not (tmp_path / "run").exists()
 
 
-def test_a_path_is_trained_on_as_a_name_is(tmp_path, expected):
-    file, _ = made(tmp_path, "header.csv")
+def test_train_reads_a_path_or_its_string(tmp_path, expected):
+    file, _ = write_file(tmp_path, "header.csv")
     for path in (file, str(file)):
         result = rbmbench.train(path, hidden=3, batch=ROWS, iterations=2)
         np.testing.assert_array_equal(result.rbm.W, expected)
     assert result.columns == NAMES
 
 
-def test_features_of_words_and_of_categories_are_rows_with_their_defaults():
+def test_transformer_accepts_word_counts_and_categories():
     texts = ["a rose is a rose", "is it a rose", "no it is not", "it is not a rose"] * 3
     words = make_pipeline(CountVectorizer(token_pattern=r"\w+"), RBMTransformer(2, n_iter=1))
     assert words.fit_transform(texts).shape == (12, 2)
@@ -127,17 +127,17 @@ def test_rows_of_sparse_files_stay_sparse_in_training(tmp_path, monkeypatch, nam
     np.save(tmp_path / "dense.npy", big)
     options = "--hidden", 3, "--iterations", 5, "--no-certificate"
     assert command("fit", tmp_path / "dense.npy", *options, "--out", tmp_path / "dense") == 0
-    monkeypatch.delattr(SparseRows, "__array__")  # what makes all rows dense
+    monkeypatch.delattr(SparseRows, "__array__")  # makes all rows dense
     assert command("fit", tmp_path / name, *options, "--out", tmp_path / "run") == 0
-    dense, thin = (rbmbench.load_run(tmp_path / folder) for folder in ("dense", "run"))
-    np.testing.assert_array_equal(thin.rbm.W, dense.rbm.W)
-    np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
-    assert thin.meta["data"]["content_sha256"] == dense.meta["data"]["content_sha256"]
+    dense, sparse_run = (rbmbench.load_run(tmp_path / folder) for folder in ("dense", "run"))
+    np.testing.assert_array_equal(sparse_run.rbm.W, dense.rbm.W)
+    np.testing.assert_allclose(sparse_run.curve["value"], dense.curve["value"], rtol=1e-12)
+    assert sparse_run.meta["data"]["content_sha256"] == dense.meta["data"]["content_sha256"]
     result = rbmbench.train(tmp_path / name, hidden=3, batch=7, iterations=5)
     np.testing.assert_array_equal(result.rbm.W, rbmbench.train(big, hidden=3, batch=7, iterations=5).rbm.W)
 
 
-def test_rows_of_libsvm_files_are_scored_without_their_last_features(tmp_path, capsys):
+def test_score_reads_libsvm_files_without_their_last_features(tmp_path, capsys):
     labelled = np.column_stack([np.ones(ROWS), DATA])  # the first column is left out
     new = labelled * np.repeat([1, 0], [5, labelled.shape[1] - 5])
     for name, rows in (("train", labelled), ("new", new)):
@@ -153,7 +153,7 @@ def test_rows_of_libsvm_files_are_scored_without_their_last_features(tmp_path, c
     assert scores[0] == scores[1]
 
 
-def test_entries_of_sparse_files_have_places(tmp_path, capsys):
+def test_errors_of_sparse_files_name_the_place(tmp_path, capsys):
     rows = DATA.astype(np.int16)
     rows[4, 2] = 7
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(rows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files to begin with work as they are, their tests can fail, and nothing is overwritten."""
+"""`rbmbench new`: templates pass their tests, and no file is overwritten."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def pytest_of(*names: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def refused(capsys, *arguments: str) -> str:
+def error_of(capsys, *arguments: str) -> str:
     assert main(["new", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("rbmbench: error: ")
@@ -36,51 +36,51 @@ def refused(capsys, *arguments: str) -> str:
 FORMULAS = {"estimator": ("self.fading ** np", "0.6 ** np"), "dataset": ("[:, ::-1]", "")}
 
 
-def test_parts_work_with_their_tests_which_notice_other_formulas(capsys, tmp_path):
-    for what in FORMULAS:
-        assert main(["new", what, f"my_{what}", "--folder", "parts"]) == 0
+def test_new_parts_pass_their_tests_and_wrong_formulas_fail_them(capsys, tmp_path):
+    for part in FORMULAS:
+        assert main(["new", part, f"my_{part}", "--folder", "parts"]) == 0
         printed = capsys.readouterr().out
-        assert f"python -m pytest parts/test_my_{what}.py" in printed
-        assert f"snakemake -c2 all --configfile parts/my_{what}.yaml" in printed
-        text = (tmp_path / "parts" / f"my_{what}.py").read_text()
-        assert f"class My{what.capitalize()}(" in text
+        assert f"python -m pytest parts/test_my_{part}.py" in printed
+        assert f"snakemake -c2 all --configfile parts/my_{part}.yaml" in printed
+        text = (tmp_path / "parts" / f"my_{part}.py").read_text()
+        assert f"class My{part.capitalize()}(" in text
         assert not {"part_name", "PartName", "plugin_folder"} & set(text.split())
-    # The test of a paper is run beside them.
+    # The test of a paper is run with them.
     assert main(["new", "paper", "my_own"]) == 0
     assert "snakemake -c2 paper_my_own claims report --configfile config/my_own.yaml" in capsys.readouterr().out
     files.check(Path("config/claims"), load(["config/my_own.yaml"]))
     done = pytest_of("parts", "config/test_my_own.py")
     assert done.returncode == 0, done.stdout
-    for what, (right, wrong) in FORMULAS.items():
-        file = tmp_path / "parts" / f"my_{what}.py"
+    for part, (right, wrong) in FORMULAS.items():
+        file = tmp_path / "parts" / f"my_{part}.py"
         assert right in file.read_text()
         file.write_text(file.read_text().replace(right, wrong))
-        assert main(["list", f"{what}s", "--plugin", f"parts/my_{what}.py"]) == 0
-        assert f"  my_{what}  (parts/my_{what}.py)\n      My{what.capitalize()}: " in capsys.readouterr().out
+        assert main(["list", f"{part}s", "--plugin", f"parts/my_{part}.py"]) == 0
+        assert f"  my_{part}  (parts/my_{part}.py)\n      My{part.capitalize()}: " in capsys.readouterr().out
     failed = re.findall(r"^FAILED parts/test_my_(\w+)\.py", pytest_of("parts").stdout, re.MULTILINE)
     assert set(failed) == set(FORMULAS)
 
 
-@pytest.mark.parametrize("what", ["estimator", "dataset"])
-def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing_else(what, repository):
-    assert main(["new", what, "my_own"]) == 0
+@pytest.mark.parametrize("part", ["estimator", "dataset"])
+def test_overlay_of_a_part_plans_only_one_figure_with_the_part(part, repository):
+    assert main(["new", part, "my_own"]) == 0
     overlay_plan = plan(load([repository / "config" / "config.yaml", "plugins/my_own.yaml"]))
     assert (overlay_plan.scale, list(overlay_plan.outputs)) == ("my_own", ["popcd_figown"])
     runs = [run for run in overlay_plan.of_kind("train") if "my_own" in run]
-    assert len(runs) == {"estimator": 1, "dataset": 3}[what]
+    assert len(runs) == {"estimator": 1, "dataset": 3}[part]
     assert len(overlay_plan.of_kind("train")) == 3
-    if what == "estimator":
+    if part == "estimator":
         shown = overlay_plan.figures["popcd_figown"].spec.panels[0].runs[-1]
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
 
 
-@pytest.mark.parametrize("there", ["my_own.py", "test_my_own.py", "my_own.yaml"])
-def test_nothing_is_overwritten(there, capsys, tmp_path):
+@pytest.mark.parametrize("name", ["my_own.py", "test_my_own.py", "my_own.yaml"])
+def test_no_file_is_overwritten(name, capsys, tmp_path):
     (tmp_path / "plugins").mkdir()
-    (tmp_path / "plugins" / there).write_text("kept")
-    assert refused(capsys, "estimator", "my_own").startswith(f"plugins/{there}: exists already; choose ")
-    assert [file.name for file in (tmp_path / "plugins").iterdir()] == [there]
-    assert (tmp_path / "plugins" / there).read_text() == "kept"
+    (tmp_path / "plugins" / name).write_text("kept")
+    assert error_of(capsys, "estimator", "my_own").startswith(f"plugins/{name}: exists already; choose ")
+    assert [file.name for file in (tmp_path / "plugins").iterdir()] == [name]
+    assert (tmp_path / "plugins" / name).read_text() == "kept"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
         (["claim", "mine"], "argument what: invalid choice: 'claim'"),
     ],
 )
-def test_what_is_not_allowed_is_refused_in_one_line(arguments, message, capsys, tmp_path):
-    assert refused(capsys, *arguments).startswith(message)
+def test_errors_of_invalid_arguments_are_one_line(arguments, message, capsys, tmp_path):
+    assert error_of(capsys, *arguments).startswith(message)
     assert list(tmp_path.iterdir()) == []

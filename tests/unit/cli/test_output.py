@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a command prints: a log gets all of it, and no failure to print ends a computation."""
+"""Output of commands: log files, and streams that cannot be written."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def with_log(monkeypatch, tmp_path, command) -> str:
     return (tmp_path / "logs/x.log").read_text()
 
 
-def test_a_log_gets_what_is_printed_and_warned(monkeypatch, tmp_path, capfd):
+def test_log_has_printed_text_and_warnings(monkeypatch, tmp_path, capfd):
     def command(_):
         print("printed")
         print("an error", file=sys.stderr)
@@ -47,7 +47,7 @@ def test_a_log_gets_what_is_printed_and_warned(monkeypatch, tmp_path, capfd):
 
 
 @pytest.mark.parametrize("writable", [True, False])
-def test_messages_are_for_the_log_alone_while_it_can_be_written(monkeypatch, tmp_path, capfd, writable):
+def test_messages_are_only_in_a_writable_log(monkeypatch, tmp_path, capfd, writable):
     def command(_):
         print("printed")
         print("progress", file=sys.stderr)
@@ -60,21 +60,21 @@ def test_messages_are_for_the_log_alone_while_it_can_be_written(monkeypatch, tmp
     monkeypatch.setattr(making, "config_schema", command)
     assert main(["config", "schema", "--log", str(tmp_path / "logs/x.log")]) == 2
     printed, warning = capfd.readouterr(), "rbmbench: warning: of this package\n"
-    everything = ["printed\n", f"progress\n{warning}rbmbench: error: an error\n"]
+    messages = ["printed\n", f"progress\n{warning}rbmbench: error: an error\n"]
     if writable:
-        assert (tmp_path / "logs/x.log").read_text() == "".join(everything)
+        assert (tmp_path / "logs/x.log").read_text() == "".join(messages)
         assert printed == ("", warning)
     else:
-        assert printed.out == everything[0]
-        assert printed.err.endswith(everything[1])
+        assert printed.out == messages[0]
+        assert printed.err.endswith(messages[1])
 
 
-def test_a_log_gets_the_line_of_an_error(data, tmp_path):
+def test_log_has_the_line_of_an_error(data, tmp_path):
     assert main([*data, "--rows", "17", "--log", str(tmp_path / "x.log")]) == 2
     assert (tmp_path / "x.log").read_text().endswith("rows: must be 17, as in the configuration, got 16\n")
 
 
-def test_a_log_gets_the_traceback_of_a_defect(monkeypatch, tmp_path):
+def test_log_has_the_traceback_of_a_defect(monkeypatch, tmp_path):
     def command(_):
         raise ZeroDivisionError("a defect")
 
@@ -86,7 +86,7 @@ def test_a_log_gets_the_traceback_of_a_defect(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("log", "reason"), [("/dev/full", "is no regular file"), ("bars.npz/x.log", "File exists")])
-def test_a_log_that_cannot_be_written_is_told_once(data, tmp_path, capfd, log, reason):
+def test_an_unwritable_log_is_one_warning(data, tmp_path, capfd, log, reason):
     (tmp_path / "bars.npz").write_text("")
     assert main([*data, "--log", str(tmp_path / log)]) == 0
     lines = capfd.readouterr().err.splitlines()
@@ -95,7 +95,7 @@ def test_a_log_that_cannot_be_written_is_told_once(data, tmp_path, capfd, log, r
     assert reason in lines[0]
 
 
-def test_a_log_on_a_full_disk_is_told_once(data, tmp_path, capfd, monkeypatch):
+def test_a_log_on_a_full_disk_is_one_warning(data, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(output, "writable", lambda _: "/dev/full")
     assert main([*data, "--log", str(tmp_path / "x.log")]) == 0
     (line,) = capfd.readouterr().err.splitlines()
@@ -103,7 +103,7 @@ def test_a_log_on_a_full_disk_is_told_once(data, tmp_path, capfd, monkeypatch):
 
 
 @pytest.mark.parametrize("streams", ["0<&- 1>&- 2>&-", "2>&1 | true", ">/dev/full 2>&1"])
-def test_a_run_ends_well_whatever_becomes_of_its_output(data, tmp_path, streams):
+def test_a_run_succeeds_if_its_output_cannot_be_written(data, tmp_path, streams):
     assert main(data) == 0
     command = [sys.executable, "-m", "rbmbench", "train", "--settings", json.dumps(RUN), "--data", data[-1]]
     command += ["--run-id", "run", "--out", str(tmp_path / "run"), "--log", str(tmp_path / "x.log")]
@@ -113,19 +113,19 @@ def test_a_run_ends_well_whatever_becomes_of_its_output(data, tmp_path, streams)
     assert "20 of 20" in (tmp_path / "x.log").read_text()
 
 
-def ended(repository, command: str):
-    """Run a command line of rbmbench with redirections, and return how it ended."""
+def completed(repository, command: str):
+    """Run a command line of rbmbench, with redirections, and return its exit status and output."""
     shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m rbmbench {command}"]
     return subprocess.run(shell, cwd=repository, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.parametrize("command", ["list estimators", "--help"])
-def test_a_reader_that_is_gone_is_no_error(repository, command):
-    done = ended(repository, f"{command} | true")
+def test_a_closed_pipe_is_no_error(repository, command):
+    done = completed(repository, f"{command} | true")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_report_that_cannot_be_printed_is_one_line(repository):
-    done = ended(repository, "list estimators > /dev/full")
+def test_error_of_a_full_standard_output_is_one_line(repository):
+    done = completed(repository, "list estimators > /dev/full")
     assert done.returncode == 2
     assert done.stderr == "rbmbench: error: standard output: cannot be written (No space left on device)\n"

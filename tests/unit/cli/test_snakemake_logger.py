@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines that take the place of Snakemake's messages, from recorded sequences of them."""
+"""Lines that replace Snakemake's messages, from recorded messages."""
 
 import json
 import logging
@@ -26,41 +26,41 @@ TITLES = {1: "data set bars", 2: "CD-1", 3: "CD-2"}
 START = 1_000_000.0
 
 
-def made(message: str, seconds: float = 0.0, level: int = logging.INFO, **more) -> logging.LogRecord:
+def log_record(message: str, seconds: float = 0.0, level: int = logging.INFO, **more) -> logging.LogRecord:
     """Return a message of Snakemake."""
     return logging.makeLogRecord({"msg": message, "created": START + seconds, "levelno": level} | more)
 
 
-def begun(job: int, seconds: float, rule: str = "train_run") -> logging.LogRecord:
-    return made("", seconds, event=LogEvent.JOB_INFO, jobid=job, rule_name=rule)
+def started(job: int, seconds: float, rule: str = "train_run") -> logging.LogRecord:
+    return log_record("", seconds, event=LogEvent.JOB_INFO, jobid=job, rule_name=rule)
 
 
 def finished(job: int, seconds: float) -> logging.LogRecord:
-    return made(f"Finished jobid: {job}", seconds, event=LogEvent.JOB_FINISHED, job_id=job)
+    return log_record(f"Finished jobid: {job}", seconds, event=LogEvent.JOB_FINISHED, job_id=job)
 
 
 def failed(job: int, log: str, message: str | None = None) -> logging.LogRecord:
     of = {"jobid": job, "rule_name": "train_run", "log": [log], "shellcmd": COMMAND, "rule_msg": message}
-    return made("Error in rule", level=logging.ERROR, event=LogEvent.JOB_ERROR, **of)
+    return log_record("Error in rule", level=logging.ERROR, event=LogEvent.JOB_ERROR, **of)
 
 
 def exited(how: str) -> logging.LogRecord:
     text = f"RuleException:\nCalledProcessError in file \"x.smk\", line 3:\nCommand 'set -e; {COMMAND}' {how}."
-    return made(text, level=logging.ERROR, event=LogEvent.ERROR, exception="RuleException")
+    return log_record(text, level=logging.ERROR, event=LogEvent.ERROR, exception="RuleException")
 
 
 BEFORE = [
-    made("Assuming unrestricted shared filesystem usage."),
-    made("Building DAG of jobs..."),
-    made("Workflow has started!", event=LogEvent.WORKFLOW_STARTED, quietness=Quietness.HOST),
-    made("Using shell: /bin/bash"),
-    made("Job stats:\ntotal 3", event=LogEvent.RUN_INFO, stats={}),
+    log_record("Assuming unrestricted shared filesystem usage."),
+    log_record("Building DAG of jobs..."),
+    log_record("Workflow has started!", event=LogEvent.WORKFLOW_STARTED, quietness=Quietness.HOST),
+    log_record("Using shell: /bin/bash"),
+    log_record("Job stats:\ntotal 3", event=LogEvent.RUN_INFO, stats={}),
 ]
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """Steps that later tests start are told nothing."""
+    """Clear the environment variable of messages."""
     monkeypatch.setenv(MESSAGES, "")
 
 
@@ -68,7 +68,7 @@ def lines_of(cores: int = 1) -> JobLines:
     return JobLines(TITLES, {job: Expected("train_run", 60.0) for job in TITLES}, cores, START)
 
 
-def told(capsys, records, lines: JobLines | None = None, options: dict | None = None, **settings) -> list[str]:
+def printed(capsys, records, lines: JobLines | None = None, options: dict | None = None, **settings) -> list[str]:
     """Return what the plugin prints for a sequence of messages."""
     common = SimpleNamespace(**{"quiet": set()} | SETTINGS | settings)
     handler = LogHandler(common, LogHandlerSettings(**options or {}))
@@ -81,25 +81,25 @@ def told(capsys, records, lines: JobLines | None = None, options: dict | None = 
     return capsys.readouterr().err.splitlines()
 
 
-def test_one_line_per_job(capsys):
+def test_a_workflow_prints_one_line_per_job(capsys):
     records = [
-        made("Select jobs to execute..."),
-        made("Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[1]),
-        begun(1, 0.0, "prepare_data"),
-        made("Shell command: x", event=LogEvent.SHELLCMD, shellcmd="x"),
+        log_record("Select jobs to execute..."),
+        log_record("Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[1]),
+        started(1, 0.0, "prepare_data"),
+        log_record("Shell command: x", event=LogEvent.SHELLCMD, shellcmd="x"),
         finished(1, 60.0),
-        made("1 of 4 steps", event=LogEvent.PROGRESS, done=1, total=4),
-        begun(2, 60.0),
-        made("rare, and of use"),
+        log_record("1 of 4 steps", event=LogEvent.PROGRESS, done=1, total=4),
+        started(2, 60.0),
+        log_record("rare, and of use"),
         finished(2, 120.0),
-        begun(3, 120.0),
+        started(3, 120.0),
         finished(3, 120.7),
-        # A target only stands for others.
-        begun(0, 121.0, "all"),
+        # The target is no job.
+        started(0, 121.0, "all"),
         finished(0, 121.0),
-        made("Complete log(s): x"),
+        log_record("Complete log(s): x"),
     ]
-    assert told(capsys, records, lines_of()) == [
+    assert printed(capsys, records, lines_of()) == [
         "1/3 data set bars, 60 s, about 2 min left",
         "rare, and of use",
         "2/3 CD-1, 60 s, about 60 s left",
@@ -108,12 +108,12 @@ def test_one_line_per_job(capsys):
     assert os.environ[MESSAGES] == "log"
 
 
-def test_a_failed_job_shows_rule_log_and_its_end(capsys, tmp_path):
+def test_a_failed_job_shows_its_rule_and_the_end_of_its_log(capsys, tmp_path):
     log = tmp_path / "run.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)))
     os.utime(log, (START + 5, START + 5))
-    records = [begun(2, 0.0), exited("returned non-zero exit status 2"), failed(2, str(log))]
-    lines = told(capsys, records, lines_of())
+    records = [started(2, 0.0), exited("returned non-zero exit status 2"), failed(2, str(log))]
+    lines = printed(capsys, records, lines_of())
     first = "failed: CD-1 (rule train_run, returned non-zero exit status 2)"
     assert lines[:3] == [first, f"  log: {log}", "    line 88"]
     assert lines[-1] == "    line 99"
@@ -121,36 +121,36 @@ def test_a_failed_job_shows_rule_log_and_its_end(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "age", "said"),
+    ("content", "age", "message"),
     [(None, 0, "cannot be read: No such file or directory"), ("", 0, "empty"), ("old\n", 60, "an earlier attempt")],
 )
-def test_a_log_that_says_nothing_of_the_failure(capsys, tmp_path, content, age, said):
+def test_logs_that_do_not_show_the_failure(capsys, tmp_path, content, age, message):
     log = tmp_path / "run.log"
     if content is not None:
         log.write_text(content)
         os.utime(log, (START - age, START - age))
-    lines = told(capsys, [begun(2, 0.0), failed(2, str(log))], lines_of())
+    lines = printed(capsys, [started(2, 0.0), failed(2, str(log))], lines_of())
     assert lines[0] == "failed: CD-1 (rule train_run)"
-    assert said in lines[-1]
+    assert message in lines[-1]
     assert "old" not in lines[-1]
 
 
-def test_what_ended_a_job(capsys, tmp_path):
-    records = [begun(2, 0.0), exited("died with <Signals.SIGTERM: 15>"), failed(2, "none.log")]
-    assert told(capsys, records, lines_of())[0] == "stopped: CD-1 (rule train_run, died with SIGTERM)"
-    records = [begun(2, 0.0), failed(2, "none.log", "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'.")]
-    lines = told(capsys, records, lines_of())
+def test_reasons_of_stopped_and_failed_jobs(capsys, tmp_path):
+    records = [started(2, 0.0), exited("died with <Signals.SIGTERM: 15>"), failed(2, "none.log")]
+    assert printed(capsys, records, lines_of())[0] == "stopped: CD-1 (rule train_run, died with SIGTERM)"
+    records = [started(2, 0.0), failed(2, "none.log", "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'.")]
+    lines = printed(capsys, records, lines_of())
     assert lines[1] == "  SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'."
-    record = made("", level=logging.ERROR, event=LogEvent.GROUP_ERROR, groupid="g", aux_logs=["slurm/7.log"])
-    assert told(capsys, [record], lines_of()) == ["failed: a group of jobs; its log: slurm/7.log"]
+    record = log_record("", level=logging.ERROR, event=LogEvent.GROUP_ERROR, groupid="g", aux_logs=["slurm/7.log"])
+    assert printed(capsys, [record], lines_of()) == ["failed: a group of jobs; its log: slurm/7.log"]
 
 
-def test_other_errors_and_warnings_stay_as_they_are(capsys):
+def test_other_errors_and_warnings_are_unchanged(capsys):
     records = [
-        made("MissingOutputException:\nno file", level=logging.ERROR, event=LogEvent.ERROR, exception="X"),
-        made("Building DAG of jobs failed", level=logging.WARNING),
+        log_record("MissingOutputException:\nno file", level=logging.ERROR, event=LogEvent.ERROR, exception="X"),
+        log_record("Building DAG of jobs failed", level=logging.WARNING),
     ]
-    assert told(capsys, records, lines_of()) == ["MissingOutputException:", "no file", "Building DAG of jobs failed"]
+    assert printed(capsys, records, lines_of()) == ["MissingOutputException:", "no file", "Building DAG of jobs failed"]
 
 
 @pytest.mark.parametrize(
@@ -158,26 +158,26 @@ def test_other_errors_and_warnings_stay_as_they_are(capsys):
     [{"options": {"all_messages": True}}, {"printshellcmds": True}, {"verbose": True}, {"debug_dag": True}],
     ids=lambda settings: next(iter(settings)),
 )
-def test_snakemakes_own_messages_come_back(capsys, settings):
-    lines = told(capsys, [finished(1, 1.0)], lines_of(), **settings)
+def test_options_restore_the_messages_of_snakemake(capsys, settings):
+    lines = printed(capsys, [finished(1, 1.0)], lines_of(), **settings)
     assert "Building DAG of jobs..." in lines
     assert "Finished jobid: 1" in lines
 
 
-def test_without_a_workflow_that_tells_its_jobs_none_is_untold(capsys):
-    progress = made("", event=LogEvent.PROGRESS, done=1, total=4)
-    assert told(capsys, [finished(1, 1.0), progress])[-2:] == ["Finished jobid: 1", "1 of 4 steps (25%) done"]
+def test_messages_of_other_workflows_are_unchanged(capsys):
+    progress = log_record("", event=LogEvent.PROGRESS, done=1, total=4)
+    assert printed(capsys, [finished(1, 1.0), progress])[-2:] == ["Finished jobid: 1", "1 of 4 steps (25%) done"]
 
 
 @pytest.mark.parametrize(("quiet", "count"), [({Quietness.PROGRESS, Quietness.RULES}, 1), ({Quietness.ALL}, 0)])
-def test_quiet_hides_lines_but_only_all_of_it_hides_failures(capsys, quiet, count):
-    records = [begun(1, 0.0), finished(1, 1.0), failed(2, "x.ipynb")]
-    lines = told(capsys, records, lines_of(), quiet=quiet)
+def test_quiet_hides_lines_and_quiet_all_hides_failures(capsys, quiet, count):
+    records = [started(1, 0.0), finished(1, 1.0), failed(2, "x.ipynb")]
+    lines = printed(capsys, records, lines_of(), quiet=quiet)
     assert [line for line in lines if line.startswith("failed")] == ["failed: CD-1 (rule train_run)"] * count
     assert not [line for line in lines if line.startswith("1/3")]
 
 
-def test_first_line_and_that_of_an_interrupted_workflow(capsys, monkeypatch, tmp_path):
+def test_first_line_and_line_of_an_interrupted_workflow(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = lines_of(2)
     assert lines.first(START) == "3 jobs to run, about 2 min"
@@ -192,16 +192,16 @@ def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
     planned = planned_here("smoke")
     titles = Titles(planned)
 
-    def of(kind: str, start: str) -> str:
+    def text(kind: str, start: str) -> str:
         return format(titles, next(name for name in planned.of_kind(kind) if name.startswith(start)))
 
-    assert of("train", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
+    assert text("train", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
     annealing = "popcd Figure 3: annealing of pop-CD-1, digits, 100 hidden, rate 0.1"
-    assert of("evaluate", "letters-100h-pop_cd_1-0.1-ais") == annealing
-    assert of("ground_truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
-    assert of("estimate", "bars_and_stripes-16h-cd_10") == "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
-    assert of("couple", "50v") == "ucd Figure 5: general coupling of chains, 50x10"
-    assert of("sample", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
+    assert text("evaluate", "letters-100h-pop_cd_1-0.1-ais") == annealing
+    assert text("ground_truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
+    assert text("estimate", "bars_and_stripes-16h-cd_10") == "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
+    assert text("couple", "50v") == "ucd Figure 5: general coupling of chains, 50x10"
+    assert text("sample", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
     assert f"{titles:popcd_fig2}" == "popcd Figure 2"
     assert f"{titles:simulated_held_out}" == "simulated rbm"
     assert f"{titles:other}" == "other"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told to the plugin of SLURM of states that cannot be queried, and of jobs that have left the queue."""
+"""States of SLURM jobs after failed queries, and of jobs that are no longer listed."""
 
 import asyncio
 import sys
@@ -13,15 +13,15 @@ COMMAND = "squeue --name 7"
 
 
 def answers(command, *replies):
-    """Return the states that the plugin is told after each of the replies of SLURM, None for a failure."""
-    left = iter(replies)
+    """Return the states of jobs after each reply of SLURM, None for a failed query."""
+    remaining = iter(replies)
 
     async def query(command, logger):
-        states = next(left)
+        states = next(remaining)
         return (None, None) if states is None else (states, 0.5)
 
-    told = lenient(query)
-    return [asyncio.run(told(command, None))[0] for _ in replies]
+    lenient_query = lenient(query)
+    return [asyncio.run(lenient_query(command, None))[0] for _ in replies]
 
 
 def test_a_failed_query_lists_no_jobs():
@@ -32,11 +32,11 @@ def test_failed_queries_end_no_job():
     assert answers(COMMAND, {"11": "RUNNING"}, *[None] * 2 * LOOKS, {"11": "RUNNING"})[-1] == {"11": "RUNNING"}
 
 
-def test_a_job_that_has_left_the_queue_has_ended():
-    left = [{"13": "RUNNING"}] * (LOOKS - 1)
-    told = answers(COMMAND, {"11": "RUNNING", "13": "RUNNING"}, *left, None, *left)
-    assert told[: LOOKS + 1] == [{"11": "RUNNING", "13": "RUNNING"}, *left, {}]
-    assert told[LOOKS + 1 :] == [{"11": ENDED_MISSING, "13": "RUNNING"}] * len(left)
+def test_a_job_that_is_no_longer_listed_has_ended():
+    without_11 = [{"13": "RUNNING"}] * (LOOKS - 1)
+    states = answers(COMMAND, {"11": "RUNNING", "13": "RUNNING"}, *without_11, None, *without_11)
+    assert states[: LOOKS + 1] == [{"11": "RUNNING", "13": "RUNNING"}, *without_11, {}]
+    assert states[LOOKS + 1 :] == [{"11": ENDED_MISSING, "13": "RUNNING"}] * len(without_11)
 
 
 def test_a_job_that_is_listed_again_has_not_ended():
@@ -50,7 +50,7 @@ def test_a_preempted_job_has_ended_unless_it_is_requeued():
     assert answers(COMMAND, *preempted, {"11": "PREEMPTED"})[-1] == {"11": ENDED_PREEMPTED}
 
 
-def test_the_accounting_database_may_be_late():
+def test_a_job_missing_in_sacct_has_not_ended():
     gone = [{}] * 2 * LOOKS
     assert answers("sacct --name 7", {"11": "RUNNING"}, *gone)[-1] == {}
 
@@ -62,7 +62,7 @@ class OtherExecutor:
         self.submit(job)
 
 
-def test_a_plugin_that_is_not_known_stays_as_it_is(monkeypatch, capfd):
+def test_an_unknown_version_of_the_plugin_is_unchanged(monkeypatch, capfd):
     pytest.importorskip("snakemake.api")
     plugin = SimpleNamespace(Executor=OtherExecutor, query_job_status=None)
     monkeypatch.setitem(sys.modules, PLUGIN, plugin)
@@ -90,6 +90,6 @@ def test_a_plugin_that_is_not_known_stays_as_it_is(monkeypatch, capfd):
         ("Requested node configuration is not available", None),
     ],
 )
-def test_reasons_that_pass(message, reason):
+def test_temporary_reasons_of_failed_submissions(message, reason):
     match = PASSING.search(message)
     assert (match and match[0]) == reason

@@ -30,7 +30,7 @@ def overlay(config, **overrides) -> list[str]:
     return ["config/config.yaml", "config/tiny.yaml"]
 
 
-def refused(files) -> str:
+def error_of(files) -> str:
     with pytest.raises(SettingsError) as caught:
         load(files)
     message = str(caught.value)
@@ -52,7 +52,7 @@ def test_merged_replaces_lists_and_keeps_its_arguments():
     assert first == {"a": {"b": [1, 2], "c": 3}}
 
 
-def test_options_go_with_the_name_they_belong_to():
+def test_merging_another_name_drops_the_options_of_the_first():
     first = {"data": {"name": "mnist", "options": {"binarise": "bernoulli"}, "batch": 200}}
     digits = {"data": {"name": "digits", "options": {"test": 297}}}
     assert merged(first, digits) == {"data": {"name": "digits", "options": {"test": 297}, "batch": 200}}
@@ -106,7 +106,7 @@ def test_an_algorithm_may_be_a_schedule(config):
 
 
 @pytest.mark.parametrize(
-    ("overrides", "parts"),
+    ("overrides", "fragments"),
     [
         (nested(*PANEL_A, "rate", -0.5), ["figures.fig1.panels.a.rate", "-0.5", "greater than 0"]),
         (nested(*PANEL_A, "iterations", 0), ["figures.fig1.panels.a.iterations", "got 0", "1"]),
@@ -180,32 +180,32 @@ def test_an_algorithm_may_be_a_schedule(config):
         (nested("figures", "fig1", "algorithms", "fpcd_1"), ["algorithms: must be a list, got 'fpcd_1'"]),
     ],
 )
-def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
-    message = refused(overlay(config, **overrides))
+def test_errors_name_file_key_value_and_allowed_values(config, overrides, fragments):
+    message = error_of(overlay(config, **overrides))
     assert message.startswith("config/tiny.yaml: overrides.popcd: ")
-    for part in parts:
-        assert part in message
+    for fragment in fragments:
+        assert fragment in message
 
 
 @pytest.mark.parametrize(
     ("stages", "allowed"),
     [([PCD | {"until": 50_000}, CD], "more than 50000"), ([PCD | {"until": 7}, CD | {"until": 11}], "11")],
 )
-def test_a_panel_has_the_iterations_of_its_schedules(config, stages, allowed):
-    message = refused(overlay(config, **with_schedule(*stages)))
-    # The panel's iterations stand in the paper's file, the stages in the overlay.
+def test_iterations_of_a_panel_must_match_its_schedules(config, stages, allowed):
+    message = error_of(overlay(config, **with_schedule(*stages)))
+    # The panel's iterations are in the paper's file, the stages in the overlay.
     expected = f"config/papers/popcd.yaml: figures.fig1.panels.a.iterations: must be {allowed}, got 50000; the schedule"
     assert message.startswith(expected)
 
 
-def test_mistakes_of_a_paper_name_its_file(config):
+def test_errors_in_a_paper_name_its_file(config):
     file = config / "papers" / "popcd.yaml"
     file.write_text(file.read_text().replace("rate: 0.01, iterations: 50000", "rate: 0, iterations: 50000"))
-    assert refused(["config/config.yaml"]).startswith("config/papers/popcd.yaml: figures.fig1.panels.b.rate: must ")
+    assert error_of(["config/config.yaml"]).startswith("config/papers/popcd.yaml: figures.fig1.panels.b.rate: must ")
 
 
 @pytest.mark.parametrize(
-    ("text", "parts"),
+    ("text", "fragments"),
     [
         ("scale: tiny\npapers: [popcd, popdc]", ["config/tiny.yaml: papers: ", "'popdc'", "nearest: 'popcd'"]),
         ("scale: tiny\noverrides: {popdc: {}}", ["config/tiny.yaml: overrides.popdc: ", "nearest: 'popcd'"]),
@@ -215,15 +215,15 @@ def test_mistakes_of_a_paper_name_its_file(config):
         ("tiny", ["config/tiny.yaml: must be a mapping of keys, got a str"]),
     ],
 )
-def test_mistakes_of_the_main_files(config, text, parts):
+def test_errors_in_the_main_files(config, text, fragments):
     (config / "tiny.yaml").write_text(text)
-    message = refused(["config/config.yaml", "config/tiny.yaml"])
-    for part in parts:
-        assert part in message
+    message = error_of(["config/config.yaml", "config/tiny.yaml"])
+    for fragment in fragments:
+        assert fragment in message
 
 
-def test_missing_file_is_named(config):
-    assert refused(["config/config.yaml", "config/none.yaml"]).startswith("config/none.yaml: cannot be read")
+def test_error_names_a_missing_file(config):
+    assert error_of(["config/config.yaml", "config/none.yaml"]).startswith("config/none.yaml: cannot be read")
 
 
 @cache
@@ -231,20 +231,20 @@ def all_schemas() -> dict[str, dict]:
     return schemas() | {"claims.schema.json": files.schema()}
 
 
-def test_schemas_are_in_step(repository):
+def test_stored_schemas_are_up_to_date(repository):
     assert {file.name for file in (repository / "config" / "schemas").iterdir()} == all_schemas().keys()
     for name, schema in all_schemas().items():
         stored = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
         assert stored == schema, f"config/schemas/{name} is stale: run `make schema`"
 
 
-def test_schemas_are_schemas():
+def test_schemas_are_valid_json_schemas():
     jsonschema = pytest.importorskip("jsonschema")
     for schema in all_schemas().values():
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
-def test_every_file_names_a_schema_that_accepts_it(repository):
+def test_every_file_is_valid_by_the_schema_in_its_first_line(repository):
     jsonschema = pytest.importorskip("jsonschema")
     validators = {
         file.name: jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
@@ -272,19 +272,19 @@ CLAIM = {"id": "c", "where": "Figure 1", "text": "so", "kind": "decline", "curve
         ({"each": [[]]}, False),
     ],
 )
-def test_the_schema_of_claims_knows_the_keys_of_each_kind(change, accepted):
+def test_schema_of_claims_allows_only_the_keys_of_each_kind(change, accepted):
     jsonschema = pytest.importorskip("jsonschema")
     assert jsonschema.Draft202012Validator(files.schema()).is_valid({"claims": [CLAIM | change]}) == accepted
 
 
-def test_every_key_is_explained(repository):
+def test_every_key_is_documented(repository):
     keys = runpy.run_path(str(repository / "docs" / "keys.py"))
     page = (repository / "config" / "KEYS.md").read_text(encoding="utf-8")
     assert page == keys["reference"](repository / "config" / "schemas"), "config/KEYS.md is stale: run `make schema`"
     assert not re.search(r"^\| `\w+` \|  \|", page, re.MULTILINE)
 
 
-def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(config):
+def test_plan_raises_on_settings_too_long_for_a_command_line(config):
     files = overlay(config, figures={"fig1": {"panels": {"a": {"evaluate_at": [1]}}}})
     text = (config / "tiny.yaml").read_text()
     (config / "tiny.yaml").write_text(re.sub(r"evaluate_at:\s*- 1", f"evaluate_at: {list(range(1, 29_989))}", text))
@@ -295,7 +295,7 @@ def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(c
         plan(configuration)
 
 
-def test_printed_numbers_that_cannot_be_are_one_line_where_claims_are_not_checked(config):
+def test_plan_raises_on_invalid_published_numbers(config):
     file = config / "claims" / "ucd.yaml"
     values = yaml.safe_load(file.read_text())
     values["published_tables"]["table1"]["entries"][0]["algorithm"] = None
@@ -307,18 +307,18 @@ def test_printed_numbers_that_cannot_be_are_one_line_where_claims_are_not_checke
 
 @pytest.mark.parametrize("kind", ["figures", "tables"])
 @pytest.mark.parametrize("value", [True, 7, "fig1", ["fig1"]])
-def test_sections_that_are_no_mappings_are_one_line(config, kind, value):
-    assert refused(overlay(config, **{kind: value})).startswith(f"config/tiny.yaml: overrides.popcd: {kind}: must ")
+def test_sections_that_are_no_mappings_raise_one_line(config, kind, value):
+    assert error_of(overlay(config, **{kind: value})).startswith(f"config/tiny.yaml: overrides.popcd: {kind}: must ")
 
 
 @pytest.mark.parametrize("key", ["arena", "popcd"])
-def test_overlays_combine_where_one_leaves_out_papers_of_the_other(repository, tmp_path, key):
+def test_an_overlay_selects_papers_of_another_overlay(repository, tmp_path, key):
     config = repository / "config"
     (tmp_path / "mine.yaml").write_text(f"papers: [{key}]\nscale: mine\n")
     alone = load([config / "config.yaml", config / "desktop.yaml"])
-    both = load([config / "config.yaml", config / "desktop.yaml", tmp_path / "mine.yaml"])
-    assert both.main.papers == (key,)
-    assert both.papers == tuple(paper for paper in alone.papers if paper.key == key)
+    combined = load([config / "config.yaml", config / "desktop.yaml", tmp_path / "mine.yaml"])
+    assert combined.main.papers == (key,)
+    assert combined.papers == tuple(paper for paper in alone.papers if paper.key == key)
 
 
 @pytest.mark.parametrize("key", ["report", "my_tables"])
@@ -326,7 +326,7 @@ def test_a_key_that_breaks_names_of_targets_is_an_error(config, key):
     text = (config / "papers/popcd.yaml").read_text().replace("key: popcd", f"key: {key}")
     (config / f"papers/{key}.yaml").write_text(text)
     (config / "tiny.yaml").write_text(f"scale: tiny\npapers: [{key}]")
-    assert refused(["config/config.yaml", "config/tiny.yaml"]).startswith(
+    assert error_of(["config/config.yaml", "config/tiny.yaml"]).startswith(
         f"config/papers/{key}.yaml: key: names of papers"
     )
 
@@ -335,16 +335,16 @@ def test_a_budget_below_an_iteration_is_an_error(config):
     contests = {"bars_and_stripes": {"products": 1}}
     values = {"scale": "tiny", "overrides": {"arena": {"figures": {"fig1": {"contests": contests}}}}}
     (config / "tiny.yaml").write_text(yaml.safe_dump(values))
-    message = refused(["config/config.yaml", "config/tiny.yaml"])
+    message = error_of(["config/config.yaml", "config/tiny.yaml"])
     assert (
         "figures.fig1.contests.bars_and_stripes.products: must be at least 5, an iteration of 'cd_1', got 1" in message
     )
 
 
 def test_curves_of_one_label_and_models_too_large_for_an_estimator_are_errors(config):
-    message = refused(overlay(config, **nested("algorithms", "cd_10", "label", "CD-1")))
+    message = error_of(overlay(config, **nested("algorithms", "cd_10", "label", "CD-1")))
     assert message.endswith("figures.fig1.panels.a: labels of its curves must differ, got 'CD-1' 2 times")
     exact = nested("algorithms", "exact", {"label": "exact", "estimator": "exact"})
-    message = refused(overlay(config, **exact | nested("tables", "table1", "estimators", ["exact"])))
+    message = error_of(overlay(config, **exact | nested("tables", "table1", "estimators", ["exact"])))
     assert "table1.rows.letters_100.hidden: " in message
     assert "at most 25" in message

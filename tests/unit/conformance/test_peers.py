@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Libraries against the conformance set: what is right passes, and what is wrong does not."""
+"""Comparison of libraries with the conformance set."""
 
 import json
 import shutil
@@ -46,14 +46,14 @@ def rows_of(library, models) -> dict:
     return {(row.call, row.quantity): row for row in compare(library, models).itertuples()}
 
 
-def test_this_library_is_right(models):
+def test_rbmbench_passes(models):
     table = compare(peers.Own(), models)
     assert table["passes"].all(), table
     assert set(table["models"]) == {len(FEW)}
     assert {f"cd_{k}_{part}" for k in reference.STEPS for part in "Wbc"} <= set(table["quantity"])
 
 
-def test_what_is_known_of_scikit_learn(models):
+def test_known_deviations_of_scikit_learn(models):
     rows = rows_of(peers.ScikitLearn(), models)
     wrong = {key: row.fails for key, row in rows.items() if not row.passes}
     half = "partial_fit, half a batch"
@@ -85,7 +85,7 @@ def test_wrong_numbers_do_not_pass(models, change):
     assert row.error > row.allowed
 
 
-def test_rounding_passes_and_is_that_of_the_type(models):
+def test_rounding_errors_of_the_type_pass(models):
     for change in (lambda exact: exact * (1 + 1e-14), lambda exact: exact.astype(np.float32)):
         (row,) = compare(Made("free_energy", change), models).itertuples()
         assert row.passes
@@ -99,20 +99,20 @@ def test_estimates_are_compared_by_their_standard_error(offset, passes):
     assert (error <= allowed) == passes
 
 
-def test_what_is_not_a_number_is_not_compared():
+def test_nan_values_are_not_compared():
     exact, energies = np.arange(3.0), np.array([0.0, np.nan, 2.5])
     assert difference(Result("call", "energy", energies), exact) == (0.5, pytest.approx(2e-10))
     energies[2] = 2.0
     assert difference(Result("call", "energy", energies), exact)[0] == 0.0
 
 
-def test_a_wrong_model_of_the_set_is_noticed(models):
+def test_a_wrong_number_in_the_set_does_not_pass(models):
     model = models[0]
     wrong = replace(model, arrays=model.arrays | {"log_partition": model.arrays["log_partition"] + 1e-6})
     assert not rows_of(peers.Own(), [wrong])["likelihood.exact_log_partition", "log_partition"].passes
 
 
-def test_the_command_names_what_is_not_installed(repository, monkeypatch, capsys):
+def test_command_names_libraries_that_are_not_installed(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     monkeypatch.setattr(peers, "version", lambda library: None)
     assert main(["check", "rbms"]) == 0
@@ -121,7 +121,7 @@ def test_the_command_names_what_is_not_installed(repository, monkeypatch, capsys
     assert "unknown library 'torch'" in capsys.readouterr().err
 
 
-def test_a_library_that_cannot_be_imported_is_told(repository, monkeypatch, capsys):
+def test_command_names_a_library_that_cannot_be_imported(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     monkeypatch.setattr(peers, "version", lambda library: "0.7")
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -145,7 +145,7 @@ def test_the_command_prints_a_table(repository, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("command", [["check", "--folder", "."], ["make", "set", "--models", "."]])
-def test_a_folder_without_the_set_is_one_line(tmp_path, monkeypatch, capsys, command):
+def test_error_of_a_folder_without_the_set_is_one_line(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     assert main([*command]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The conformance set against sums over all states in plain NumPy, and libraries against the set."""
+"""Numbers of the conformance set are sums over all states, in plain NumPy."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from conformance.reference import FOLDER, STEPS
 from conformance.reference import INDEX as INDEX_NAME
 
 TOLERANCE = 1e-10
-"""Relative to the larger of 1 and the number: sums of up to 2^18 terms are off by at most 1e-10, here and there."""
+"""Relative to the larger of 1 and the number: a bound on the rounding of sums of up to 2^18 terms."""
 
 INDEX = json.loads((FOLDER / INDEX_NAME).read_text(encoding="utf-8"))
 SMALL = [name for name, entry in INDEX.items() if entry["visible"] <= 11]
@@ -41,7 +41,7 @@ def log_sum(values: np.ndarray, axis=None) -> np.ndarray:
 
 
 class Joint:
-    """All states of both layers, and what follows from the sum of each energy alone."""
+    """All states of both layers, and distributions computed from their energies."""
 
     def __init__(self, arrays):
         self.visible, self.hidden = states(len(arrays["b"])), states(len(arrays["c"]))
@@ -81,7 +81,7 @@ def assert_parts(arrays, name: str, expected) -> None:
         assert_close(arrays[f"{name}_{part}"], values)
 
 
-def test_the_set_is_as_large_as_is_said(models):
+def test_set_has_the_sizes_in_its_index(models):
     assert [name for name, model in models.items() if model.is_small] == SMALL
     assert (len(SMALL), len(LARGE)) == (24, 4)
     shapes = {name: (entry["visible"], entry["hidden"], entry["rows"]) for name, entry in INDEX.items()}
@@ -104,17 +104,17 @@ def test_numbers_of_small_models_are_sums_over_all_states(models, name):
     for k in STEPS:
         negative = joint.moments(joint.after(data, k))
         assert_parts(arrays, f"cd_{k}", [moment - other for moment, other in zip(positive, negative, strict=True)])
-    of_units = np.zeros(len(rows))
+    pseudo = np.zeros(len(rows))
     for unit in range(rows.shape[1]):
         flipped = rows.copy()
         flipped[:, unit] = 1 - flipped[:, unit]
-        both = joint.log_visible(1.0)[np.array([at, joint.index(flipped)])]
-        of_units += both[0] - log_sum(both, 0)
-    assert_close(arrays["pseudo_log_likelihood"], of_units)
+        log_pair = joint.log_visible(1.0)[np.array([at, joint.index(flipped)])]
+        pseudo += log_pair[0] - log_sum(log_pair, 0)
+    assert_close(arrays["pseudo_log_likelihood"], pseudo)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_swaps_of_small_models_keep_the_balance(models, name):
+def test_swap_acceptances_of_small_models_are_metropolis_ratios(models, name):
     arrays = models[name].arrays
     joint, beta = Joint(arrays), arrays["beta"]
     hidden = {tuple(state): number for number, state in enumerate(joint.hidden)}
@@ -179,7 +179,7 @@ def test_parameters_are_exact_in_single_precision(models, name):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_json_holds_the_same_numbers(models, name):
+def test_json_files_have_the_same_numbers(models, name):
     plain = json.loads((FOLDER / f"{name}.json").read_text())
     assert set(plain) == set(models[name].arrays)
     for part, values in models[name].arrays.items():
@@ -187,8 +187,8 @@ def test_json_holds_the_same_numbers(models, name):
 
 
 @pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_command_makes_the_kept_numbers_of_the_kept_models(models, tmp_path, large):
-    """The models are copied; their numbers are computed, and differ from the kept ones by rounding alone."""
+def test_make_computes_the_kept_numbers_of_the_kept_models(models, tmp_path, large):
+    """Parameters are copied; other numbers differ from the kept ones by rounding alone."""
     names = LARGE if large else SMALL
     written = {file.name: file for file in FOLDER.iterdir() if file.stem in names}
     (tmp_path / "kept").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generated data sets, options, the Dataset itself and its file."""
+"""Generated data sets, their options, and files of data sets."""
 
 import json
 import subprocess
@@ -14,12 +14,12 @@ from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.datasets.artificial_modes import prototypes
 
 
-def made(**parts):
+def data_set_of(**parts):
     """Return a small data set of given parts."""
     return datasets.build("made", "Made", **parts, source="test", preprocessing="none", options={"a": 1})
 
 
-def test_import_is_light():
+def test_import_loads_no_large_library():
     code = "import sys, rbmbench.datasets\n"
     code += "print({'requests', 'scipy', 'sklearn', 'yaml', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -27,7 +27,7 @@ def test_import_is_light():
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "shown", "allowed"),
+    ("name", "options", "value", "allowed"),
     [
         ("bars_and_stripes", {"side": 0}, "got 0", "from 1 to 12"),
         ("bars_and_stripes", {"distinct": 1}, "got 1", "true, false"),
@@ -50,17 +50,17 @@ def test_import_is_light():
         ("user_file", {"path": "rows.pkl"}, "got 'rows.pkl'", ".parquet, .npy, .npz files"),
     ],
 )
-def test_option_values_are_checked(name, options, shown, allowed):
+def test_option_values_are_checked(name, options, value, allowed):
     with pytest.raises(SettingsError) as error:
         datasets.load(name, **options)
     line = str(error.value)
     assert f"data set '{name}': option" in line
-    assert shown in line
+    assert value in line
     assert allowed in line
     assert "\n" not in line
 
 
-def test_bars_and_stripes_of_side_two_are_these_rows():
+def test_bars_and_stripes_of_side_two():
     data = datasets.load("bars_and_stripes", side=2)
     horizontal = ["0000", "1100", "0011", "1111"]
     vertical = ["0000", "1010", "0101", "1111"]
@@ -82,12 +82,12 @@ def test_bars_and_stripes_against_all_images(side):
 
 
 def test_distinct_bars_and_stripes_are_each_pattern_once():
-    data, twice = datasets.load("bars_and_stripes", side=3, distinct=True), datasets.load("bars_and_stripes", side=3)
+    data, repeated = datasets.load("bars_and_stripes", side=3, distinct=True), datasets.load("bars_and_stripes", side=3)
     assert data.train.shape == (14, 9)
-    assert {row.tobytes() for row in data.train} == {row.tobytes() for row in twice.train}
+    assert {row.tobytes() for row in data.train} == {row.tobytes() for row in repeated.train}
     assert len({row.tobytes() for row in data.train}) == 14
     np.testing.assert_array_equal(data.test, data.train)
-    assert len(twice.test) == 0
+    assert len(repeated.test) == 0
 
 
 def test_shifting_bar_is_at_every_place_once():
@@ -98,7 +98,7 @@ def test_shifting_bar_is_at_every_place_once():
     np.testing.assert_array_equal(data.test, expected)
 
 
-def test_digits_may_be_kept_for_testing():
+def test_digits_may_be_split_into_training_and_test_rows():
     whole, cut = datasets.load("digits"), datasets.load("digits", test=297)
     np.testing.assert_array_equal(cut.train, whole.train[:1500])
     np.testing.assert_array_equal(cut.test, whole.train[1500:])
@@ -150,7 +150,7 @@ def test_artificial_modes_depend_on_the_seed_only():
     assert (first != other).mean() == pytest.approx(0.18, abs=0.01)
 
 
-def test_held_out_rows_are_the_others_in_another_order():
+def test_held_out_splits_the_rows_in_another_order():
     options = {"data": "artificial_modes", "options": {"copies": 11, "flip": 0.1}, "validation": 7, "test": 13}
     held_out, whole = datasets.load("held_out", **options), datasets.load("artificial_modes", copies=11, flip=0.1)
     parts = held_out.train, held_out.validation, held_out.test
@@ -163,7 +163,7 @@ def test_held_out_rows_are_the_others_in_another_order():
     assert not np.array_equal(datasets.load("held_out", **options, seed=1).test, held_out.test)
 
 
-def test_held_out_rows_of_a_stand_in_are_named_so_and_are_images():
+def test_held_out_rows_of_a_stand_in_have_its_title_and_image_shape():
     options = {"data": "digits", "options": {"stands_in_for": "letters"}}
     data_set = datasets.load("held_out", **options, validation=500, test=300)
     assert data_set.title == "Digits 8x8 (stand-in for letters)"
@@ -180,17 +180,17 @@ def test_held_out_rows_of_a_stand_in_are_named_so_and_are_images():
         ({"validation": 4000, "test": 6000}, DataError, "less than the 10000 training rows of 'artificial_modes'"),
     ],
 )
-def test_held_out_rows_of_what_is_not_there_are_one_line(options, error, message):
+def test_invalid_options_of_held_out_raise(options, error, message):
     with pytest.raises(error, match=message):
         datasets.load("held_out", **options)
 
 
-@pytest.mark.parametrize("large", ["MNIST", "Fashion-MNIST"])
-def test_digits_are_named_as_a_stand_in(large):
-    data = datasets.load("digits", stands_in_for=large)
+@pytest.mark.parametrize("replaced", ["MNIST", "Fashion-MNIST"])
+def test_title_of_digits_names_the_replaced_data_set(replaced):
+    data = datasets.load("digits", stands_in_for=replaced)
     assert data.train.shape == (1797, 64)
-    assert data.provenance["title"] == data.title == f"Digits 8x8 (stand-in for {large})"
-    assert data.provenance["stand_in_for"] == large
+    assert data.provenance["title"] == data.title == f"Digits 8x8 (stand-in for {replaced})"
+    assert data.provenance["stand_in_for"] == replaced
     assert datasets.load("digits").provenance["stand_in_for"] is None
 
 
@@ -223,15 +223,15 @@ def test_provenance_is_plain_data():
         ({"train": [[0, 1]], "test": [[0, 1, 1]]}, "test: must be 2, one for each unit of the layer, got 3 columns"),
     ],
 )
-def test_parts_must_be_bits(parts, words):
+def test_parts_that_are_no_binary_matrices_raise(parts, words):
     with pytest.raises(DataError, match=f"made: .*{words}"):
-        made(**parts)
+        data_set_of(**parts)
 
 
-def test_saved_and_read_again(tmp_path):
+def test_read_returns_the_saved_data_set(tmp_path):
     rng = np.random.default_rng(7)
     train, validation, test = (rng.integers(0, 2, (rows, 11), np.uint8) for rows in (5, 3, 2))
-    data = made(train=train, validation=validation, test=test)
+    data = data_set_of(train=train, validation=validation, test=test)
     path = tmp_path / "datasets" / "made.npz"
     datasets.save(data, path)
     again = datasets.read(path)
@@ -246,8 +246,8 @@ def test_saved_and_read_again(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["made.npz"]
 
 
-def test_changed_rows_are_noticed(tmp_path):
-    data = made(train=np.eye(5, dtype=np.uint8))
+def test_read_raises_on_changed_rows(tmp_path):
+    data = data_set_of(train=np.eye(5, dtype=np.uint8))
     arrays = {"train": 1 - data.train, "validation": data.validation, "test": data.test}
     np.savez(tmp_path / "made.npz", **arrays, provenance=np.array(json.dumps(data.provenance)))
     with pytest.raises(DataError, match="do not have the sha256"):

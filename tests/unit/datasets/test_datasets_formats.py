@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of published files, on small files made here."""
+"""Readers of published file formats, on small generated files."""
 
 import gzip
 import hashlib
@@ -21,7 +21,7 @@ from rbmbench.datasets.letters import content_sha256, in_order
 
 
 def declared(limit=10**6, name="made.gz"):
-    """Return the declaration of a made file."""
+    """Return the declaration of a file."""
     return File(folder="made", name=name, addresses=(), at_most_bytes=limit, unpacked_bytes=limit)
 
 
@@ -63,8 +63,8 @@ def _rows():
     return rows
 
 
-def fails(reader, content, file=None):
-    """Return the line of the error that a reader raises, after checking that it is one line that names the place."""
+def error_of(reader, content, file=None):
+    """Return the error message of a reader, and check that it is one line that names the file."""
     with pytest.raises(DataError) as error:
         reader(file or declared(), content, "folder/made.gz")
     line = str(error.value)
@@ -73,22 +73,22 @@ def fails(reader, content, file=None):
     return line
 
 
-def test_idx_files_that_are_wrong(images):
+def test_invalid_idx_files_raise(images):
     whole = idx(images)
-    assert "got 00000801" in fails(idx_images, gzip.compress(b"\0\0\x08\x01" + whole[4:]))
-    assert "an idx3-ubyte file" in fails(idx_images, gzip.compress(whole[:9]))
-    assert "must have 46 bytes for 5x3x2 images, got 45" in fails(idx_images, gzip.compress(whole[:-1]))
-    assert "must have 46 bytes for 5x3x2 images, got 47" in fails(idx_images, gzip.compress(whole + b"\0"))
+    assert "got 00000801" in error_of(idx_images, gzip.compress(b"\0\0\x08\x01" + whole[4:]))
+    assert "an idx3-ubyte file" in error_of(idx_images, gzip.compress(whole[:9]))
+    assert "must have 46 bytes for 5x3x2 images, got 45" in error_of(idx_images, gzip.compress(whole[:-1]))
+    assert "must have 46 bytes for 5x3x2 images, got 47" in error_of(idx_images, gzip.compress(whole + b"\0"))
 
 
-def test_gzip_files_that_are_wrong(images):
+def test_invalid_gzip_files_raise(images):
     packed = gzip.compress(idx(images))
-    assert "truncated" in fails(idx_images, packed[:-9])
-    assert "truncated" in fails(idx_images, packed[:-1])
-    assert "damaged" in fails(idx_images, packed[:-8] + bytes(8))
-    assert "not a gzip file" in fails(idx_images, b"<html>not found</html>")
-    assert "truncated" in fails(idx_images, b"")
-    assert "4 bytes follow" in fails(idx_images, packed + b"more")
+    assert "truncated" in error_of(idx_images, packed[:-9])
+    assert "truncated" in error_of(idx_images, packed[:-1])
+    assert "damaged" in error_of(idx_images, packed[:-8] + bytes(8))
+    assert "not a gzip file" in error_of(idx_images, b"<html>not found</html>")
+    assert "truncated" in error_of(idx_images, b"")
+    assert "4 bytes follow" in error_of(idx_images, packed + b"more")
 
 
 @pytest.mark.parametrize("ending", ["\t\n", "\n", "\t\r\n"])
@@ -96,30 +96,30 @@ def test_letters_text_is_read(rows, ending):
     assert np.array_equal(taskar_text(declared(), gzip.compress(letters_text(rows, ending)), ""), rows)
 
 
-def test_letters_text_that_is_wrong(rows):
+def test_invalid_letters_text_raises(rows):
     text = letters_text(rows)
     lines = text.splitlines(keepends=True)
-    assert "line 2" in fails(taskar_text, gzip.compress(lines[0] + lines[1][:-9] + lines[2]))
-    assert "line 3" in fails(taskar_text, gzip.compress(text.replace(lines[2][-8:], b"\t2\t1\t0\t\n", 1)))
-    assert "line 1" in fails(taskar_text, gzip.compress(lines[0].replace(b"0\t1\t", b"0 1\t", 1)))
-    assert "line 12" in fails(taskar_text, gzip.compress(text + b"\n"))
-    assert "no lines" in fails(taskar_text, gzip.compress(b""))
-    assert "truncated" in fails(taskar_text, gzip.compress(text)[:-20])
+    assert "line 2" in error_of(taskar_text, gzip.compress(lines[0] + lines[1][:-9] + lines[2]))
+    assert "line 3" in error_of(taskar_text, gzip.compress(text.replace(lines[2][-8:], b"\t2\t1\t0\t\n", 1)))
+    assert "line 1" in error_of(taskar_text, gzip.compress(lines[0].replace(b"0\t1\t", b"0 1\t", 1)))
+    assert "line 12" in error_of(taskar_text, gzip.compress(text + b"\n"))
+    assert "no lines" in error_of(taskar_text, gzip.compress(b""))
+    assert "truncated" in error_of(taskar_text, gzip.compress(text)[:-20])
 
 
-def test_letters_mat_that_is_wrong(rows):
+def test_invalid_letters_mat_raises(rows):
     whole = letters_mat(rows)
     for content in (whole[: len(whole) // 2], whole[:100], b"", b"\xff" * 500, whole[:300] + bytes(50) + whole[350:]):
-        assert "not a MATLAB file" in fails(taskar_mat, content)
+        assert "not a MATLAB file" in error_of(taskar_mat, content)
     buffer = BytesIO()
     scipy.io.savemat(buffer, {"other": rows})
-    assert "holds no array 'patterns_train'" in fails(taskar_mat, buffer.getvalue())
-    assert "constant 1" in fails(taskar_mat, letters_mat(2 * rows))
+    assert "holds no array 'patterns_train'" in error_of(taskar_mat, buffer.getvalue())
+    assert "constant 1" in error_of(taskar_mat, letters_mat(2 * rows))
 
 
 @pytest.fixture(name="letters_folder")
 def _letters_folder(rows, tmp_path, monkeypatch):
-    """Return a mirror with both files of a small letters set, declared as if they were the published ones."""
+    """Return a mirror with both files of a small letters set, declared in place of the published ones."""
     folder = tmp_path / "mirror" / "letters"
     folder.mkdir(parents=True)
     (folder / "ocr_taskar.mat").write_bytes(letters_mat(rows))
@@ -134,10 +134,10 @@ def _letters_folder(rows, tmp_path, monkeypatch):
 
 
 def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
-    places = {"mirror": letters_folder.parent, "cache": tmp_path / "cache"}
-    from_mat = datasets.load("letters", **places)
+    sources = {"mirror": letters_folder.parent, "cache": tmp_path / "cache"}
+    from_mat = datasets.load("letters", **sources)
     (letters_folder / "ocr_taskar.mat").unlink()
-    from_text = datasets.load("letters", **places)
+    from_text = datasets.load("letters", **sources)
     names = [data.provenance["files"][0]["name"] for data in (from_mat, from_text)]
     assert names == ["ocr_taskar.mat", "letter.data.gz"]
     assert np.array_equal(from_mat.train, from_text.train)
@@ -146,7 +146,7 @@ def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
     assert from_mat.provenance["files"][0]["from"] == "mirror"
 
 
-def test_letters_file_with_other_rows_is_refused(letters_folder, rows, tmp_path):
+def test_letters_file_with_other_rows_raises(letters_folder, rows, tmp_path):
     (letters_folder / "ocr_taskar.mat").unlink()
     (letters_folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[1:])))
     with pytest.raises(DataError, match=r"letter\.data\.gz: not the 11 letters: expected .* found 10 rows") as error:
@@ -155,7 +155,7 @@ def test_letters_file_with_other_rows_is_refused(letters_folder, rows, tmp_path)
 
 
 def image_mirror(folder, monkeypatch, data_set, train, test):
-    """Declare two made IDX files as those of a data set, put them into a mirror, and return where to look."""
+    """Declare two IDX files of a data set, write them to a mirror, and return the sources."""
     files = []
     (folder / data_set).mkdir(parents=True)
     for name, images in (("train.gz", train), ("test.gz", test)):
@@ -175,19 +175,19 @@ def grey_images(train=7, test=2):
 @pytest.mark.parametrize(("data_set", "binarise"), [("mnist", {}), ("fashion_mnist", {"binarise": "threshold"})])
 def test_grey_images_are_binary_above_the_threshold(data_set, binarise, tmp_path, monkeypatch):
     train, test = grey_images()
-    places = image_mirror(tmp_path, monkeypatch, data_set, train, test)
-    data = datasets.load(data_set, **binarise, **places)
+    sources = image_mirror(tmp_path, monkeypatch, data_set, train, test)
+    data = datasets.load(data_set, **binarise, **sources)
     assert data.train[0, :2].tolist() == [0, 1]
     assert np.array_equal(data.train, (train.reshape(7, 784) >= 128).astype(np.uint8))
     assert np.array_equal(data.test, (test.reshape(2, 784) >= 128).astype(np.uint8))
     assert data.validation.shape == (0, 784)
     assert [file["name"] for file in data.provenance["files"]] == ["train.gz", "test.gz"]
-    low = datasets.load(data_set, threshold=9, **binarise, **places)
+    low = datasets.load(data_set, threshold=9, **binarise, **sources)
     assert np.array_equal(low.train, (train.reshape(7, 784) >= 10).astype(np.uint8))
     assert low.provenance["options"].items() >= ({"threshold": 9} | binarise).items()
 
 
-def test_draws_are_those_of_the_stream(tmp_path, monkeypatch):
+def test_binarisation_compares_grey_values_with_uniforms_of_the_stream(tmp_path, monkeypatch):
     train, test = grey_images()
     data = datasets.load("fashion_mnist", seed=5, **image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test))
     for trial, (images, pixels) in enumerate(((train, data.train), (test, data.test))):
@@ -211,12 +211,12 @@ def test_amat_is_read_plain_and_gzipped(bits, zipped):
     np.testing.assert_array_equal(amat(file, gzip.compress(text) if zipped else text, ""), bits)
 
 
-def test_amat_that_is_wrong(bits):
+def test_invalid_amat_raises(bits):
     text = "".join(" ".join(map(str, row)) + "\n" for row in bits).encode()
     plain = declared(name="made.amat")
-    assert "got 4702 characters" in fails(amat, text[:-2], plain)
-    assert "got 0 characters" in fails(amat, b"", plain)
-    assert "pixels 0 or 1" in fails(amat, text.replace(b"1 0", b"7 0", 1), plain)
+    assert "got 4702 characters" in error_of(amat, text[:-2], plain)
+    assert "got 0 characters" in error_of(amat, b"", plain)
+    assert "pixels 0 or 1" in error_of(amat, text.replace(b"1 0", b"7 0", 1), plain)
 
 
 def chardata(**parts):
@@ -230,7 +230,7 @@ def grey(rows):
     return np.random.default_rng(rows).integers(0, 256, (rows, 28, 28)) / 255
 
 
-def test_chardata_holds_images_by_columns():
+def test_chardata_is_read_by_columns():
     parts = {"train": grey(5), "test": grey(2)}
     by_columns = {part: images.swapaxes(1, 2).reshape(-1, 784).T for part, images in parts.items()}
     arrays = chardata_mat(declared(), chardata(data=by_columns["train"], testdata=by_columns["test"]), "")
@@ -238,12 +238,13 @@ def test_chardata_holds_images_by_columns():
         np.testing.assert_array_equal(arrays[part], images.reshape(-1, 784))
 
 
-def test_chardata_that_is_wrong():
+def test_invalid_chardata_raises():
     whole = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
     for content in (b"", whole[:100], whole[: len(whole) // 2], chardata(data=np.zeros((784, 3)))):
-        assert "not a MATLAB file" in fails(chardata_mat, content)
-    assert "784 grey values from 0 to 1" in fails(chardata_mat, chardata(data=np.ones((783, 2)), testdata=np.ones(4)))
-    assert "from 0 to 1" in fails(chardata_mat, chardata(data=np.full((784, 2), 2), testdata=np.ones((784, 2))))
+        assert "not a MATLAB file" in error_of(chardata_mat, content)
+    content = chardata(data=np.ones((783, 2)), testdata=np.ones(4))
+    assert "784 grey values from 0 to 1" in error_of(chardata_mat, content)
+    assert "from 0 to 1" in error_of(chardata_mat, chardata(data=np.full((784, 2), 2), testdata=np.ones((784, 2))))
 
 
 def npz(**parts):
@@ -252,24 +253,24 @@ def npz(**parts):
     return buffer.getvalue()
 
 
-def test_grey_npz_that_is_right_and_wrong(bits):
+def test_grey_npz_is_read_and_invalid_files_raise(bits):
     arrays = grey_npz(declared(), npz(train=bits, test=bits[:1], more=bits), "")
     assert list(arrays) == ["train", "test"]
     np.testing.assert_array_equal(arrays["train"], bits)
     for content in (b"", npz(train=bits), npz(train=bits, test=bits)[:200]):
-        assert "an npz file of images" in fails(grey_npz, content)
-    assert "784 grey values" in fails(grey_npz, npz(train=bits, test=bits[:, 1:]))
+        assert "an npz file of images" in error_of(grey_npz, content)
+    assert "784 grey values" in error_of(grey_npz, npz(train=bits, test=bits[:, 1:]))
 
 
-def test_a_file_known_to_git_alone_is_checked_by_its_id(monkeypatch, tmp_path):
+def test_a_file_without_sha256_is_checked_by_its_git_object(monkeypatch, tmp_path):
     content = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
-    of_git = hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
-    file = File(folder="omniglot", name="chardata.mat", addresses=(), at_most_bytes=10**6, git_object=of_git)
+    git_id = hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
+    file = File(folder="omniglot", name="chardata.mat", addresses=(), at_most_bytes=10**6, git_object=git_id)
     monkeypatch.setattr(_downloads, "catalogue", lambda: {"omniglot": Entry("made", "none", (file,))})
     (tmp_path / "chardata.mat").write_bytes(content)
     data = datasets.load("omniglot", mirror=str(tmp_path))
     assert (data.title, data.train.shape, data.test.shape) == ("OMNIGLOT", (5, 784), (2, 784))
     assert data.provenance["stand_in_for"] is None
     (tmp_path / "chardata.mat").write_bytes(content + b"0")
-    with pytest.raises(DataError, match=rf"chardata.mat: must be git object {of_git}, got [0-9a-f]{{40}}$"):
+    with pytest.raises(DataError, match=rf"chardata.mat: must be git object {git_id}, got [0-9a-f]{{40}}$"):
         datasets.load("omniglot", mirror=str(tmp_path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published files themselves; they are read from a mirror only, so that no test needs the network."""
+"""Published data sets, read from a mirror without the network."""
 
 import os
 from pathlib import Path
@@ -46,11 +46,11 @@ def test_mnist_as_published_binary():
     shapes = data.train.shape, data.validation.shape, data.test.shape
     assert shapes == ((50_000, 784), (10_000, 784), (10_000, 784))
     assert [file["from"] for file in data.provenance["files"]] == ["mirror"] * 3
-    # Drawn from the grey values: as much ink, whatever the draws.
+    # Drawn from the same grey values.
     assert data.train.mean() == pytest.approx(0.1306604, abs=1e-3)
 
 
-def test_omniglot_is_a_stand_in_where_only_that_is_at_hand():
+def test_omniglot_is_a_stand_in_without_chardata_mat():
     if "chardata.mat" in {path.name for path in Path(os.environ["RBMBENCH_DATA_MIRROR"]).rglob("*.mat")}:
         pytest.skip("the mirror has chardata.mat")
     data = datasets.load("omniglot")
@@ -67,10 +67,10 @@ def test_fashion_mnist():
     # The mean grey value over 255 is 0.2860406, the standard deviation of a mean of all draws 4.1e-5: error rate 1e-4.
     assert data.train.mean() == pytest.approx(0.2860406, abs=1.6e-4)
     assert [file["from"] for file in data.provenance["files"]] == ["mirror", "mirror"]
-    above = datasets.load("fashion_mnist", binarise="threshold").train
-    # Ink that is drawn and ink above the threshold mostly agree; the first image is a boot: nothing is above its toe.
-    assert 0.8 < (data.train == above).mean() < 1
-    first = above[0].reshape(28, 28)
+    thresholded = datasets.load("fashion_mnist", binarise="threshold").train
+    # Drawn and thresholded pixels mostly agree; the first image is a boot: the area over its toe is empty.
+    assert 0.8 < (data.train == thresholded).mean() < 1
+    first = thresholded[0].reshape(28, 28)
     assert first[:4].sum() == first[4:16, :10].sum() == 0
     assert first[20:24, 3:27].mean() > 0.9
     assert data.provenance["source"].endswith("(licence: MIT, Zalando SE)")
@@ -97,9 +97,9 @@ def test_usps():
     first = data.train[0].reshape(16, 16)
     assert first[5:10, 2:6].mean() > 0.5
     assert first[1:6, 12:].sum() == 0
-    inked = datasets.load("usps", threshold=0.5, validation=0)
-    assert len(inked.train) == 7291
-    assert inked.train[:6291].mean() < data.train.mean()
+    low_threshold = datasets.load("usps", threshold=0.5, validation=0)
+    assert len(low_threshold.train) == 7291
+    assert low_threshold.train[:6291].mean() < data.train.mean()
 
 
 def test_restaurant_reviews():
@@ -114,9 +114,9 @@ def test_restaurant_reviews():
 
 
 def test_all_terms_of_all_restaurant_reviews():
-    every = datasets.load("we8there", terms=2640, validation=0, test=0).train
-    assert every.shape == (6166, 2640)
-    assert every.sum() == 66_459
+    all_terms = datasets.load("we8there", terms=2640, validation=0, test=0).train
+    assert all_terms.shape == (6166, 2640)
+    assert all_terms.sum() == 66_459
 
 
 def test_movie_reviews():

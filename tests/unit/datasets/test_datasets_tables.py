@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of tables of numbers and of R's data files; and the parts that rows are cut into."""
+"""Readers of text tables and R data files, and splits of rows."""
 
 import gzip
 import lzma
@@ -37,7 +37,7 @@ def test_labelled_grey_values_are_read_without_their_labels():
         ([(6, [0.5] * 256), (7, [0.5] * 255)], "must have lines of numbers"),
     ],
 )
-def test_other_lines_are_one_line(rows, message):
+def test_invalid_lines_raise(rows, message):
     with pytest.raises(DataError, match=f"here: {message}"):
         labelled_grey_text(FILE, grey_text(rows), "here")
 
@@ -81,12 +81,12 @@ def test_r_objects_are_read_with_references_and_attributes():
     "content",
     [b"nothing", lzma.compress(b"RDX3\nX\n"), r_file(PAIR), r_file(PAIR + SYMBOL + text("f") + integers(3) + NIL)],
 )
-def test_other_files_are_one_line(content):
+def test_invalid_r_files_raise(content):
     with pytest.raises(DataError, match="here: not an R data file, or damaged"):
         r_objects(FILE, content, "here")
 
 
-def test_digits_are_cut_in_their_order():
+def test_digits_are_split_in_their_order():
     whole, cut = datasets.load("digits"), datasets.load("digits", validation=101, test=211)
     assert (len(cut.train), len(cut.validation), len(cut.test)) == (1485, 101, 211)
     np.testing.assert_array_equal(np.concatenate([cut.train, cut.validation, cut.test]), whole.train)
@@ -104,11 +104,11 @@ def test_digits_are_cut_in_their_order():
         ("movie_reviews", {"stands_in_for": 3}, "option 'stands_in_for': must "),
     ],
 )
-def test_wrong_options_are_one_line(name, options, message):
+def test_invalid_options_raise(name, options, message):
     with pytest.raises(SettingsError, match=message):
         datasets.load(name, **options)
 
 
-def test_a_file_without_the_reviews_is_one_line():
+def test_an_r_file_without_the_reviews_raises():
     with pytest.raises(DataError, match="here: not the 6166 reviews of 2640 terms"):
         we8there._present(FILE, r_file(PAIR + SYMBOL + text("counts") + NAMED + NIL + NIL), "here")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mirror, cache and downloads, against a server of this test's own; nothing here needs the network."""
+"""Mirror, cache and downloads of data files, with a local server."""
 
 import gzip
 import hashlib
@@ -22,30 +22,30 @@ MIRROR = os.environ.get("RBMBENCH_DATA_MIRROR")
 
 
 def contents(_file, content, _where):
-    """Accept any bytes."""
+    """Return the content unchecked."""
     return content
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch):
-    places = "RBMBENCH_DATA_MIRROR", "RBMBENCH_DATA_CACHE"
-    for variable in (*places, "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+    own = "RBMBENCH_DATA_MIRROR", "RBMBENCH_DATA_CACHE"
+    for variable in (*own, "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(name="server")
 def _server():
-    """Serve the bytes in ``pages`` by path on this machine, noting what was asked for."""
+    """Serve the bytes in ``pages`` by path, and record the requested paths."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            server.asked.append(self.path)
+            server.requested.append(self.path)
             page = server.pages.get(self.path)
             self.send_response(404 if page is None else 200)
             if self.path == "/labelled":
                 self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Length", str(len(page or b"") + (self.path == "/cut")))
-            with suppress(ConnectionError):  # the other side may have hung up
+            with suppress(ConnectionError):  # the client may have disconnected
                 self.end_headers()
                 self.wfile.write(page or b"")
 
@@ -53,7 +53,7 @@ def _server():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.pages, server.asked = {}, []
+    server.pages, server.requested = {}, []
     server.base = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
@@ -74,43 +74,43 @@ def _declare(server):
     return declare
 
 
-@pytest.fixture(name="places")
-def _places(tmp_path):
-    """Return a function that gives sources with a mirror and this test's cache."""
+@pytest.fixture(name="sources")
+def _sources(tmp_path):
+    """Return a function that returns sources with a mirror and a temporary cache."""
     return lambda mirror=None: Sources.resolve(mirror, tmp_path / "cache")
 
 
 def failure(files, sources, read=contents):
-    """Return the line of the error of a fetch, after checking that it is one line."""
+    """Return the error message of a fetch, and check that it is one line."""
     with pytest.raises(DataError) as error:
         fetch(files, sources, read)
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
-def test_download_is_kept_and_not_asked_for_again(server, declare, places):
+def test_a_download_is_cached(server, declare, sources):
     server.pages["/a.bin"] = CONTENT
-    first = fetch([declare("/a.bin")], places(), contents)
-    again = fetch([declare("/a.bin")], places(), contents)
+    first = fetch([declare("/a.bin")], sources(), contents)
+    again = fetch([declare("/a.bin")], sources(), contents)
     assert first.value == again.value == CONTENT
     assert first.record == {"name": "a.bin", "sha256": SHA256, "from": f"{server.base}/a.bin"}
     assert again.record["from"] == "cache"
-    assert server.asked == ["/a.bin"]
-    kept = places().cache / "set" / "a.bin"
+    assert server.requested == ["/a.bin"]
+    kept = sources().cache / "set" / "a.bin"
     assert kept.read_bytes() == CONTENT
     assert list(kept.parent.iterdir()) == [kept]
 
 
-def test_next_address_is_tried_after_one_that_fails(server, declare, places):
+def test_next_address_is_tried_after_one_that_fails(server, declare, sources):
     server.pages |= {"/wrong": b"x" * len(CONTENT), "/cut": CONTENT, "/a.bin": CONTENT}
-    copy = fetch([declare("/missing", "/wrong", "/cut", "/a.bin")], places(), contents)
+    copy = fetch([declare("/missing", "/wrong", "/cut", "/a.bin")], sources(), contents)
     assert copy.record["from"] == f"{server.base}/a.bin"
-    assert server.asked == ["/missing", "/wrong", "/cut", "/a.bin"]
+    assert server.requested == ["/missing", "/wrong", "/cut", "/a.bin"]
 
 
-def test_nothing_works(server, declare, places, tmp_path):
+def test_error_names_all_sources_that_failed(server, declare, sources, tmp_path):
     server.pages["/wrong"] = b"other bytes"
-    line = failure([declare("/missing", "/wrong", "/cut")], places(tmp_path))
+    line = failure([declare("/missing", "/wrong", "/cut")], sources(tmp_path))
     wrong = f"{server.base}/wrong: wrong checksum of a.bin: must be sha256 {SHA256}, got "
     other = hashlib.sha256(b"other bytes").hexdigest()
     missing = f"mirror {tmp_path}: no such file", f"{server.base}/missing: HTTP status 404"
@@ -120,52 +120,52 @@ def test_nothing_works(server, declare, places, tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-def test_file_put_by_hand_where_the_line_says(declare, places):
-    line = failure([declare("/missing")], places())
+def test_a_file_in_the_folder_that_the_error_names_is_read(declare, sources):
+    line = failure([declare("/missing")], sources())
     folder = line.partition("put the file by hand into ")[2].partition(",")[0]
-    assert folder.rstrip("/") == str(places().cache / "set")
-    (places().cache / "set").mkdir(parents=True)
-    (places().cache / "set" / "a.bin").write_bytes(CONTENT)
-    assert fetch([declare("/missing")], places(), contents).record["from"] == "cache"
+    assert folder.rstrip("/") == str(sources().cache / "set")
+    (sources().cache / "set").mkdir(parents=True)
+    (sources().cache / "set" / "a.bin").write_bytes(CONTENT)
+    assert fetch([declare("/missing")], sources(), contents).record["from"] == "cache"
 
 
-def test_too_large_a_download_is_refused(server, declare, places):
+def test_a_too_large_download_raises(server, declare, sources):
     server.pages["/huge"] = CONTENT + bytes(10**6)
-    assert f"/huge: more than the {len(CONTENT)} bytes expected" in failure([declare("/huge")], places())
+    assert f"/huge: more than the {len(CONTENT)} bytes expected" in failure([declare("/huge")], sources())
 
 
-def test_file_labelled_as_encoded_is_kept_as_it_is(server, declare, places):
-    """Some servers label .gz files as compressed for the way; unpacking them would change the file."""
+def test_a_file_with_a_content_encoding_is_not_unpacked(server, declare, sources):
+    """Some servers send .gz files with a Content-Encoding; unpacking them would change the file."""
     server.pages["/labelled"] = CONTENT
-    assert fetch([declare("/labelled")], places(), contents).value == CONTENT
+    assert fetch([declare("/labelled")], sources(), contents).value == CONTENT
 
 
 @pytest.mark.parametrize("where", ["set/a.bin", "a.bin", "elsewhere/a.bin"])
-def test_mirror_folder_comes_first(server, declare, places, tmp_path, where):
+def test_a_file_in_the_mirror_is_not_downloaded(server, declare, sources, tmp_path, where):
     server.pages["/a.bin"] = CONTENT
     path = tmp_path / "mirror" / where
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
-    copy = fetch([declare("/a.bin")], places(tmp_path / "mirror"), contents)
+    copy = fetch([declare("/a.bin")], sources(tmp_path / "mirror"), contents)
     assert copy.record == {"name": "a.bin", "sha256": SHA256, "from": "mirror"}
-    assert server.asked == []
-    assert not places().cache.exists()
+    assert server.requested == []
+    assert not sources().cache.exists()
 
 
-def test_mirror_without_the_file_is_passed_by(server, declare, places, tmp_path):
+def test_a_file_missing_from_the_mirror_is_downloaded(server, declare, sources, tmp_path):
     server.pages["/a.bin"] = CONTENT
     (tmp_path / "mirror" / "fashion").mkdir(parents=True)
     (tmp_path / "mirror" / "fashion" / "a.bin").write_bytes(b"another set's file of the same name")
-    assert fetch([declare("/a.bin")], places(tmp_path / "mirror"), contents).record["from"].endswith("/a.bin")
+    assert fetch([declare("/a.bin")], sources(tmp_path / "mirror"), contents).record["from"].endswith("/a.bin")
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"more", b"x" * len(CONTENT)])
-def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, content):
+def test_a_wrong_file_in_the_mirror_raises(server, declare, sources, tmp_path, content):
     server.pages["/a.bin"] = CONTENT
     path = tmp_path / "mirror" / "a.bin"
     path.parent.mkdir()
     path.write_bytes(content)
-    line = failure([declare("/a.bin")], places(path.parent))
+    line = failure([declare("/a.bin")], sources(path.parent))
     wrong = f"wrong checksum of a.bin: must be sha256 {SHA256}, got {hashlib.sha256(content).hexdigest()}"
     if len(content) > len(CONTENT):
         wrong = f"wrong a.bin: must have at most {len(CONTENT)} bytes, got {len(content)}; expected sha256 {SHA256}"
@@ -173,37 +173,37 @@ def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, con
     assert path.read_bytes() == content
 
 
-def test_mirror_address(server, declare, places):
+def test_mirror_may_be_an_address(server, declare, sources):
     server.pages |= {"/base/set/a.bin": CONTENT, "/base/b.bin": CONTENT}
     for name in ("a.bin", "b.bin"):
-        copy = fetch([declare("/public", name=name)], places(server.base + "/base/"), contents)
+        copy = fetch([declare("/public", name=name)], sources(server.base + "/base/"), contents)
         assert copy.record["from"] == "mirror"
-    assert server.asked == ["/base/set/a.bin", "/base/set/b.bin", "/base/b.bin"]
+    assert server.requested == ["/base/set/a.bin", "/base/set/b.bin", "/base/b.bin"]
 
 
-def test_wrong_file_at_the_mirror_address_ends_it(server, declare, places):
+def test_a_wrong_file_at_the_mirror_address_raises(server, declare, sources):
     server.pages |= {"/set/a.bin": b"other", "/a.bin": CONTENT}
-    line = failure([declare("/a.bin")], places(server.base))
+    line = failure([declare("/a.bin")], sources(server.base))
     assert line.startswith(f"{server.base}/set/a.bin: wrong checksum of a.bin: must be sha256 {SHA256}")
 
 
-def test_password_of_a_mirror_is_not_shown(server, declare, places):
+def test_password_of_a_mirror_is_not_shown(server, declare, sources):
     secret = server.base.replace("//", "//user:secret@")
-    line = failure([declare()], places(secret))
+    line = failure([declare()], sources(secret))
     assert "secret" not in line
     assert f"{server.base}/set/a.bin: HTTP status 404" in line
 
 
-def test_damaged_cache_copy_is_replaced_by_a_download(server, declare, places):
+def test_damaged_cache_copy_is_replaced_by_a_download(server, declare, sources):
     server.pages["/a.bin"] = CONTENT
-    kept = places().cache / "set" / "a.bin"
+    kept = sources().cache / "set" / "a.bin"
     kept.parent.mkdir(parents=True)
     kept.write_bytes(CONTENT[:100])
-    assert fetch([declare("/a.bin")], places(), contents).value == CONTENT
+    assert fetch([declare("/a.bin")], sources(), contents).value == CONTENT
     assert kept.read_bytes() == CONTENT
 
 
-def test_file_without_a_known_sha256_is_guarded_by_its_reader(server, declare, places):
+def test_a_file_without_a_known_sha256_is_checked_by_its_reader(server, declare, sources):
     def read(_file, content, where):
         if content != CONTENT:
             raise DataError(f"{where}: not these rows")
@@ -211,23 +211,23 @@ def test_file_without_a_known_sha256_is_guarded_by_its_reader(server, declare, p
 
     server.pages |= {"/page": b"<html>", "/a.bin": CONTENT}
     unknown = File(folder="set", name="a.bin", addresses=declare("/page", "/a.bin").addresses, at_most_bytes=10**5)
-    copy = fetch([unknown], places(), read)
+    copy = fetch([unknown], sources(), read)
     assert copy.record == {"name": "a.bin", "sha256": SHA256, "from": f"{server.base}/a.bin"}
-    (places().cache / "set" / "a.bin").write_bytes(b"spoilt")
+    (sources().cache / "set" / "a.bin").write_bytes(b"spoilt")
     server.pages.clear()
-    line = failure([unknown], places(), read)
+    line = failure([unknown], sources(), read)
     assert "a.bin: not these rows" in line
     assert "its sha256 is not known" in line
 
 
-def test_any_of_several_files_will_do(server, declare, places, tmp_path):
+def test_an_alternative_file_in_the_mirror_is_read(server, declare, sources, tmp_path):
     server.pages["/a.bin"] = CONTENT
     (tmp_path / "b.bin").write_bytes(CONTENT)
-    copy = fetch([declare("/a.bin"), declare(name="b.bin")], places(tmp_path), contents)
+    copy = fetch([declare("/a.bin"), declare(name="b.bin")], sources(tmp_path), contents)
     assert (copy.record["name"], copy.record["from"]) == ("b.bin", "mirror")
 
 
-def test_cache_that_cannot_be_written(server, declare, tmp_path):
+def test_a_cache_that_cannot_be_written_raises(server, declare, tmp_path):
     server.pages["/a.bin"] = CONTENT
     (tmp_path / "file").write_text("")
     line = failure([declare("/a.bin")], Sources.resolve(None, tmp_path / "file"))
@@ -235,7 +235,7 @@ def test_cache_that_cannot_be_written(server, declare, tmp_path):
     assert "RBMBENCH_DATA_CACHE" in line
 
 
-def test_progress_bar_on_a_terminal_only(server, declare, places, tmp_path, monkeypatch):
+def test_progress_bar_on_a_terminal_only(server, declare, sources, tmp_path, monkeypatch):
     class Terminal(StringIO):
         def isatty(self):
             return True
@@ -250,7 +250,7 @@ def test_progress_bar_on_a_terminal_only(server, declare, places, tmp_path, monk
     assert shown["pipe"] == ""
 
 
-def test_places_of_the_environment(monkeypatch, tmp_path):
+def test_mirror_and_cache_are_read_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("RBMBENCH_DATA_MIRROR", str(tmp_path))
     monkeypatch.setenv("RBMBENCH_DATA_CACHE", str(tmp_path / "cache"))
     assert Sources.resolve() == Sources(str(tmp_path), tmp_path / "cache")
@@ -262,7 +262,7 @@ def test_places_of_the_environment(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("mirror", ["no/such/folder", "ftp://127.0.0.1/data"])
-def test_mirror_that_is_none(mirror):
+def test_an_invalid_mirror_raises(mirror):
     with pytest.raises(DataError, match=f"data mirror '{mirror}': no such folder; allowed: a folder, or an http"):
         Sources.resolve(mirror)
 
@@ -276,7 +276,7 @@ def test_declared_files_are_complete():
             assert file.folder == name
             assert all(address.endswith("/" + file.name) for address in file.addresses)
             assert file.limit > 0
-            # A file is checked by its sha256, or by its id in git, or its set states what its rows must be.
+            # A file is checked by its sha256, or by its id in git, or by the checksum of its rows.
             assert (
                 len(file.sha256 or "") == 64
                 or len(file.git_object or "") == 40
@@ -287,18 +287,18 @@ def test_declared_files_are_complete():
             assert file.sha256 or file.git_object or not file.name.endswith(".mat")
 
 
-def test_bytes_are_not_parsed_before_their_checksum_is_compared(server, declare, places):
+def test_bytes_are_not_parsed_before_their_checksum_is_compared(server, declare, sources):
     parsed = []
     server.pages |= {"/wrong": b"x" * len(CONTENT), "/a.bin": CONTENT}
-    fetch([declare("/wrong", "/a.bin")], places(), lambda _file, content, _where: parsed.append(content))
+    fetch([declare("/wrong", "/a.bin")], sources(), lambda _file, content, _where: parsed.append(content))
     assert parsed == [CONTENT]
 
 
-# --- Files on disk that were unpacked, or packed again
+# Unpacked and repacked files.
 
 
 def images(**declared):
-    """An idx file of two images of 3x5 pixels, and its declaration."""
+    """Return an idx file of two images of 3x5 pixels, and its declaration."""
     content = b"\0\0\x08\x03" + b"".join(size.to_bytes(4) for size in (2, 3, 5)) + bytes(range(30))
     packed = gzip.compress(content, mtime=1)
     sums = {"sha256": hashlib.sha256(packed).hexdigest(), "unpacked_sha256": hashlib.sha256(content).hexdigest()}
@@ -308,21 +308,21 @@ def images(**declared):
 
 @pytest.mark.parametrize("folder", ["set", ".", "raw"])
 @pytest.mark.parametrize("form", ["unpacked", "packed again"])
-def test_images_on_disk_may_be_unpacked_or_packed_again(tmp_path, folder, form):
+def test_unpacked_and_repacked_files_are_read(tmp_path, folder, form):
     content, file = images()
-    place = tmp_path / folder
-    place.mkdir(exist_ok=True)
+    directory = tmp_path / folder
+    directory.mkdir(exist_ok=True)
     if form == "unpacked":
-        (place / "images-idx3-ubyte").write_bytes(content)
+        (directory / "images-idx3-ubyte").write_bytes(content)
     else:
-        (place / "images-idx3-ubyte.gz").write_bytes(gzip.compress(content, 1, mtime=2))
+        (directory / "images-idx3-ubyte.gz").write_bytes(gzip.compress(content, 1, mtime=2))
     copy = fetch([file], Sources(str(tmp_path), None), idx_images)
     assert copy.value.tobytes() == bytes(range(30))
     assert copy.record["from"] == "mirror"
 
 
 @pytest.mark.parametrize("form", ["unpacked", "packed again", "cut", "no gzip"])
-def test_other_content_is_refused_in_every_form(tmp_path, form):
+def test_unpacked_and_repacked_files_of_other_content_raise(tmp_path, form):
     content, file = images()
     other = content[:-1] + b"x"
     packed = gzip.compress(other, mtime=2)
@@ -333,7 +333,7 @@ def test_other_content_is_refused_in_every_form(tmp_path, form):
         fetch([file], Sources(str(tmp_path), None), idx_images)
 
 
-def test_without_a_checksum_of_the_content_the_file_itself_counts(tmp_path):
+def test_a_repacked_file_without_a_checksum_of_its_content_raises(tmp_path):
     content, file = images(unpacked_sha256=None)
     (tmp_path / "images-idx3-ubyte.gz").write_bytes(gzip.compress(content, 1, mtime=2))
     with pytest.raises(DataError, match=r"wrong checksum of images-idx3-ubyte.gz"):
@@ -341,7 +341,7 @@ def test_without_a_checksum_of_the_content_the_file_itself_counts(tmp_path):
 
 
 @pytest.mark.parametrize("data_set", ["mnist", "fashion_mnist"])
-def test_the_declared_checksums_are_those_of_what_the_files_hold(data_set):
+def test_declared_checksums_are_those_of_the_unpacked_files(data_set):
     folder = MIRROR and Path(MIRROR)
     for file in catalogue()[data_set].files:
         paths = [path for path in folder.rglob(file.name) if _is_good(file, path)] if folder else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Servers that answer wrongly, slowly or never: one line, in bounded time, and nothing wrong in the cache."""
+"""Downloads from faulty servers: error messages, time limits and the cache."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ class Server:
 
     def __init__(self, script):
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._script, self.closed, self.asked = script, threading.Event(), threading.Event()
+        self._script, self.closed, self.requested = script, threading.Event(), threading.Event()
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}/set/a.bin"
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -36,10 +36,10 @@ class Server:
                 threading.Thread(target=self._answer, args=self._socket.accept()[:1], daemon=True).start()
 
     def _answer(self, connection) -> None:
-        # The other side may hang up at any time.
+        # The client may disconnect at any time.
         with suppress(OSError), connection:
             connection.recv(10_000)
-            self.asked.set()
+            self.requested.set()
             self._script(self, connection)
 
     def close(self) -> None:
@@ -47,61 +47,61 @@ class Server:
         self._socket.close()
 
 
-def answer(status: str, body: bytes = b"", *headers: str, length: int | None = None) -> bytes:
-    """Return the bytes of an answer; ``length`` is what it claims, by default the truth."""
+def response(status: str, body: bytes = b"", *headers: str, length: int | None = None) -> bytes:
+    """Return the bytes of a response; ``length`` is its Content-Length, by default that of the body."""
     length = len(body) if length is None else length
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {length}", "Connection: close", *headers, "", ""]
     return "\r\n".join(lines).encode() + body
 
 
 def sends(*parts):
-    """Return a script that sends some bytes and hangs up."""
-    return lambda _, connection: connection.sendall(answer(*parts))
+    """Return a script that sends a response and disconnects."""
+    return lambda _, connection: connection.sendall(response(*parts))
 
 
 def redirects_to(location: str):
-    """Return a script that redirects to an address that is none."""
-    return lambda _, connection: connection.sendall(answer("302 Found", b"", f"Location: {location}"))
+    """Return a script that redirects to a location."""
+    return lambda _, connection: connection.sendall(response("302 Found", b"", f"Location: {location}"))
 
 
-def tells_no_length(_, connection) -> None:
+def sends_no_length(_, connection) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\nConnection: close\r\n\r\n" + CONTENT)
 
 
-def redirects(server, connection) -> None:
-    connection.sendall(answer("302 Found", b"", f"Location: {server.address}"))
+def redirects_to_itself(server, connection) -> None:
+    connection.sendall(response("302 Found", b"", f"Location: {server.address}"))
 
 
-def cuts(_, connection) -> None:
-    connection.sendall(answer("200 OK", CONTENT[:9000], length=len(CONTENT)))
+def sends_a_part(_, connection) -> None:
+    connection.sendall(response("200 OK", CONTENT[:9000], length=len(CONTENT)))
 
 
-def stalls(server, connection) -> None:
-    cuts(server, connection)
+def sends_a_part_and_waits(server, connection) -> None:
+    sends_a_part(server, connection)
     server.closed.wait()
 
 
-def is_silent(server, _) -> None:
+def never_answers(server, _) -> None:
     server.closed.wait()
 
 
-def trickles(server, connection) -> None:
-    connection.sendall(answer("200 OK", length=len(CONTENT)))
+def sends_slowly(server, connection) -> None:
+    connection.sendall(response("200 OK", length=len(CONTENT)))
     while not server.closed.wait(0.02):
         connection.sendall(b"x")
 
 
-def trickles_headers(server, connection) -> None:
+def sends_headers_slowly(server, connection) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\n")
     while not server.closed.wait(0.02):
         connection.sendall(b"X: y\r\n")
 
 
-def babbles(_, connection) -> None:
+def sends_no_http(_, connection) -> None:
     connection.sendall(b"\0\1 no answer of this kind\r\n\r\n")
 
 
-def hangs_up(_, connection) -> None:
+def disconnects(_, connection) -> None:
     pass
 
 
@@ -114,17 +114,17 @@ FAULTS = {
     "wrong bytes": (sends("200 OK", CONTENT[::-1]), wrong(CONTENT[::-1])),
     "nothing": (sends("200 OK"), wrong(b"")),
     "404": (sends("404 Not Found", PAGE), "HTTP status 404"),
-    "circle": (redirects, "redirected in circles"),
+    "circle": (redirects_to_itself, "redirected in circles"),
     "redirect to no address": (redirects_to("http://[::1"), "no valid answer (ValueError)"),
     "redirect to a file": (redirects_to("file:///etc/hostname"), "no valid answer (InvalidSchema)"),
-    "no length": (tells_no_length, "no valid answer (ValueError)"),
-    "cut": (cuts, "the download was cut short"),
-    "stalled": (stalls, "no answer in time"),
-    "silent": (is_silent, "no answer in time"),
-    "trickle": (trickles, "too slow, not done after 0 s"),
-    "trickle of headers": (trickles_headers, "too slow, not done after 0 s"),
-    "babble": (babbles, "no connection (ConnectionError)"),
-    "hung up": (hangs_up, "no connection (ConnectionError)"),
+    "no length": (sends_no_length, "no valid answer (ValueError)"),
+    "cut": (sends_a_part, "the download was cut short"),
+    "stalled": (sends_a_part_and_waits, "no answer in time"),
+    "silent": (never_answers, "no answer in time"),
+    "trickle": (sends_slowly, "too slow, not done after 0 s"),
+    "trickle of headers": (sends_headers_slowly, "too slow, not done after 0 s"),
+    "babble": (sends_no_http, "no connection (ConnectionError)"),
+    "hung up": (disconnects, "no connection (ConnectionError)"),
 }
 
 
@@ -149,8 +149,8 @@ def _no_environment(monkeypatch):
 
 
 @pytest.fixture
-def impatient(monkeypatch):
-    """Return a function that shortens the time limit a fault runs into; on a busy machine no other may come first."""
+def shorten_time_limit(monkeypatch):
+    """Return a function that shortens only the time limit of a fault: another might be reached first."""
 
     def shorten(fault: str, seconds: float = 0.4) -> None:
         if fault in ("stalled", "silent"):
@@ -166,22 +166,22 @@ def declared(server: Server) -> File:
     return File(folder="set", name="a.bin", addresses=(server.address,), bytes=len(CONTENT), sha256=SHA256)
 
 
-def fetched(file: File, sources: Sources):
+def fetch_file(file: File, sources: Sources):
     return fetch([file], sources, lambda _file, content, _where: content)
 
 
 def failure(file: File, sources: Sources) -> str:
-    """Return the line of the error of a fetch, after checking that it is one line."""
+    """Return the error message of a fetch, and check that it is one line."""
     with pytest.raises(DataError) as error:
-        fetched(file, sources)
+        fetch_file(file, sources)
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_server_is_one_line_with_the_choices_and_leaves_nothing(serve, tmp_path, fault, impatient):
+def test_error_of_a_faulty_server_is_one_line_and_nothing_is_cached(serve, tmp_path, fault, shorten_time_limit):
     script, reason = FAULTS[fault]
-    impatient(fault)
+    shorten_time_limit(fault)
     server, sources = serve(script), Sources(None, tmp_path / "cache")
     assert failure(declared(server), sources) == (
         f"cannot get a.bin: tried {server.address}: {reason}; expected sha256 {SHA256}; put the file by hand into "
@@ -190,8 +190,8 @@ def test_a_faulty_server_is_one_line_with_the_choices_and_leaves_nothing(serve, 
     assert not sources.cache.exists()
 
 
-def test_a_bad_download_replaces_nothing(serve, tmp_path):
-    """Neither a good copy in the cache, which is not even asked for, nor a bad one, which somebody may want to see."""
+def test_a_wrong_download_replaces_no_cached_file(serve, tmp_path):
+    """A right file in the cache is not downloaded again, and a wrong one is left to be inspected."""
     server, sources = serve(sends("200 OK", PAGE)), Sources(None, tmp_path / "cache")
     kept = sources.kept(declared(server))
     kept.parent.mkdir(parents=True)
@@ -199,29 +199,29 @@ def test_a_bad_download_replaces_nothing(serve, tmp_path):
     assert wrong(CONTENT[:-1]) in failure(declared(server), sources)
     assert kept.read_bytes() == CONTENT[:-1]
     kept.write_bytes(CONTENT)
-    server.asked.clear()
-    assert fetched(declared(server), sources).value == CONTENT
-    assert not server.asked.is_set()
+    server.requested.clear()
+    assert fetch_file(declared(server), sources).value == CONTENT
+    assert not server.requested.is_set()
     assert os.listdir(kept.parent) == ["a.bin"]
 
 
-def test_the_process_ends_although_a_server_does_not(serve, tmp_path):
+def test_a_process_ends_while_a_server_is_sending(serve, tmp_path):
     code = "import sys; from rbmbench.datasets import _http; _http.PATIENCE, _http.SLOWEST = 0.2, 1e9\n"
     code += "_http.download(sys.argv[1], 'a.bin', 10**6)"
-    command = [sys.executable, "-c", code, serve(trickles).address]
+    command = [sys.executable, "-c", code, serve(sends_slowly).address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr.endswith("too slow, not done after 0 s\n")
 
 
-def test_the_next_address_is_asked_when_one_is_too_slow(serve, tmp_path, impatient):
-    impatient("trickle", 2.0)
-    slow, good = serve(trickles), serve(sends("200 OK", CONTENT))
+def test_next_address_is_tried_after_a_slow_one(serve, tmp_path, shorten_time_limit):
+    shorten_time_limit("trickle", 2.0)
+    slow, good = serve(sends_slowly), serve(sends("200 OK", CONTENT))
     file = File("set", "a.bin", (slow.address, good.address), bytes=len(CONTENT), sha256=SHA256)
-    assert fetched(file, Sources(None, tmp_path)).record["from"] == good.address
+    assert fetch_file(file, Sources(None, tmp_path)).record["from"] == good.address
 
 
 def run_data(server, tmp_path) -> subprocess.Popen:
-    """Start the command that fetches a data set, from a mirror that is the server."""
+    """Start `rbmbench data` with a server as the mirror."""
     sources = ["--mirror", server.address.removesuffix("/set/a.bin"), "--cache", str(tmp_path / "cache")]
     return subprocess.Popen(
         [sys.executable, "-m", "rbmbench", "data", "--name", "usps", *sources, "--out", str(tmp_path / "usps.npz")],
@@ -230,10 +230,10 @@ def run_data(server, tmp_path) -> subprocess.Popen:
     )
 
 
-def test_a_process_killed_while_it_downloads_leaves_nothing_but_its_lock(serve, tmp_path):
-    server = serve(trickles)
+def test_a_killed_download_leaves_only_its_lock(serve, tmp_path):
+    server = serve(sends_slowly)
     process = run_data(server, tmp_path)
-    assert server.asked.wait(120)
+    assert server.requested.wait(120)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     assert os.listdir(tmp_path) == ["usps.npz.lock"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of a user: every format gives the same rows; what is no row of 0 and 1 is named with its place."""
+"""Files of users: formats, options and error messages."""
 
 import gzip
 
@@ -47,7 +47,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_texts(tmp_path, name, packed):
+def test_text_formats(tmp_path, name, packed):
     content = TEXTS[name].encode()
     path = tmp_path / (f"{name}.gz" if packed else name)
     path.write_bytes(gzip.compress(content) if packed else content)
@@ -100,7 +100,7 @@ def test_an_array_is_chosen_by_its_name(tmp_path):
         datasets.read_file(tmp_path / "x.npz")
 
 
-def test_columns_are_left_out_by_name_or_number(tmp_path):
+def test_columns_are_dropped_by_name_or_number(tmp_path):
     FRAME.assign(label=np.arange(13)).to_csv(tmp_path / "named.csv", index=False)
     np.testing.assert_array_equal(datasets.read_file(tmp_path / "named.csv", drop_columns=["label"]).train, ROWS)
     np.savetxt(tmp_path / "numbered.csv", np.column_stack([np.arange(13), ROWS]), fmt="%d", delimiter=",")
@@ -109,13 +109,13 @@ def test_columns_are_left_out_by_name_or_number(tmp_path):
         datasets.read_file(tmp_path / "named.csv", drop_columns=["labels"])
 
 
-def test_larger_numbers_than_the_threshold_are_1(tmp_path):
+def test_numbers_above_the_threshold_are_1(tmp_path):
     np.save(tmp_path / "grey.npy", np.array([[0.0, 0.5, 0.7], [1.0, 0.2, 0.51]]))
     rows = datasets.read_file(tmp_path / "grey.npy", threshold=0.5).train
     np.testing.assert_array_equal(rows, [[0, 0, 1], [1, 0, 1]])
 
 
-def test_missing_values_of_a_sparse_file_are_above_no_threshold(tmp_path):
+def test_missing_values_of_a_sparse_file_raise(tmp_path):
     rows = ROWS.astype(float)
     rows[2, 3] = np.nan
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(rows))
@@ -130,7 +130,7 @@ def test_the_row_labels_of_a_frame_are_no_column(tmp_path):
     )
 
 
-def test_features_of_a_libsvm_file_that_are_in_no_row_are_columns(tmp_path):
+def test_number_of_features_of_a_libsvm_file_may_be_chosen(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1 3:1\n-1 2:1\n")
     rows = datasets.read_file(tmp_path / "x.svm", features=5).train
     np.testing.assert_array_equal(rows, [[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]])
@@ -156,7 +156,7 @@ def test_features_of_a_libsvm_file_that_are_in_no_row_are_columns(tmp_path):
         ("x.csv", ",a,b\n0,1,1\n1,0,1\n2,1,1\n", "line 4, column 'Unnamed: 0' (1): must be 0 or 1, got 2"),
     ],
 )
-def test_the_place_of_what_is_not_0_or_1_is_named(tmp_path, name, content, reason):
+def test_errors_name_the_place_of_an_invalid_value(tmp_path, name, content, reason):
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError) as error:
         datasets.read_file(tmp_path / name)
@@ -165,14 +165,14 @@ def test_the_place_of_what_is_not_0_or_1_is_named(tmp_path, name, content, reaso
     assert "\n" not in str(error.value)
 
 
-def test_a_sparse_matrix_of_a_giant_shape_is_refused(tmp_path):
+def test_a_too_large_sparse_matrix_raises(tmp_path):
     sparse.save_npz(tmp_path / "x.npz", sparse.coo_array(([1], ([0], [0])), shape=(2**31, 2**31)))
     with pytest.raises(DataError, match=r"its shape .* takes .* bytes"):
         datasets.read_file(tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize("index", [2, 5_000_000, -1])
-def test_a_sparse_matrix_with_an_index_outside_its_shape_is_refused(tmp_path, index):
+def test_a_sparse_index_outside_the_shape_raises(tmp_path, index):
     matrix = sparse.csr_array(np.eye(2))
     matrix.indices[1] = index
     sparse.save_npz(tmp_path / "x.npz", matrix)
@@ -180,7 +180,7 @@ def test_a_sparse_matrix_with_an_index_outside_its_shape_is_refused(tmp_path, in
         datasets.read_file(tmp_path / "x.npz")
 
 
-def test_a_packed_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+def test_a_gzip_file_with_a_too_large_content_raises(tmp_path, monkeypatch):
     monkeypatch.setattr("rbmbench.datasets._own_files.most_array_bytes", lambda: 1000)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"0,1\n" * 1000))
     with pytest.raises(DataError, match="unpacks to more than 1000 bytes"):

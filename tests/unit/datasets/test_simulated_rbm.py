@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact samples of small RBMs, and the data set that is made of them."""
+"""Exact samples of small RBMs, and the data set simulated_rbm."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ SHAPES = pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (4, 1), (1, 4)])
 
 
 @SHAPES
-def test_samples_have_the_enumerated_law(m, n):
+def test_samples_have_the_enumerated_distribution(m, n):
     rbm = random_rbm(m, n, (2,), scale=1.5, seed=9)
     samples = exact_samples(rbm, 2**16, training_stream(2))
     assert samples.shape == (2, 2**16, m)
@@ -46,7 +46,7 @@ def test_samples_of_one_replica_are_independent():
 
 
 @SHAPES
-def test_samples_by_hand(m, n):
+def test_samples_are_computed_by_inverse_cdf(m, n):
     rbm, stream = random_rbm(m, n, (2,), seed=4), training_stream(2)
     upper, lower = (expected_uniforms(stream.next(), 11, np.float64) for _ in range(2))
     u = upper - 2.0**-33 + lower * 2.0**-32
@@ -57,11 +57,11 @@ def test_samples_by_hand(m, n):
         numbers = (u[r][:, None] > small.cumsum()).sum(axis=1)
         if n > m:
             np.testing.assert_array_equal(table.numbers_of(samples[r]), numbers)
-        else:  # of the visible states the law is tested above; here that they belong to these hidden ones
+        else:  # the distribution of visible states is tested above
             assert (table.visible_given_hidden[numbers, table.numbers_of(samples[r])] > 1e-9).all()
 
 
-def test_more_units_than_can_be_listed_are_refused():
+def test_too_many_units_raise():
     with pytest.raises(
         SettingsError,
         match=r"^exact samples: must have at most 25 units in the smaller layer, got 26 visible and 29 hidden units",
@@ -75,13 +75,13 @@ def test_the_data_set_is_drawn_from_its_true_model():
     law = table.joint.sum(axis=1)
     assert rows.shape == (20_011, 7)
     assert total_variation(table.numbers_of(rows), law) < total_variation_bound(law, len(rows), ERROR_RATE)
-    # The exact log-likelihood of the truth lies within the error of minus the entropy.
+    # The exact log-likelihood of the true model is within the error of minus the entropy.
     likelihood = log_likelihood(true_rbm(data), rows, exact_log_partition(true_rbm(data)))
     error = np.sqrt(law @ np.log(law) ** 2 - (law @ np.log(law)) ** 2) / np.sqrt(len(rows))
     assert abs(likelihood - law @ np.log(law)) < norm.isf(ERROR_RATE / 2) * error
 
 
-def test_the_paper_s_size():
+def test_default_size_is_that_of_the_paper():
     data = datasets.load("simulated_rbm")
     rbm = true_rbm(data)
     assert data.train.shape == (1000, 200)
@@ -94,7 +94,7 @@ def test_the_paper_s_size():
     assert data.provenance["arrays"]["true_W"]["shape"] == [200, 20]
 
 
-def test_it_depends_on_its_options_only():
+def test_data_set_depends_only_on_its_options():
     first, again, other = (datasets.load("simulated_rbm", visible=11, hidden=7, rows=13, seed=s) for s in (3, 3, 5))
     assert first.provenance == again.provenance
     assert np.array_equal(first.train, again.train)
@@ -116,23 +116,23 @@ def test_it_depends_on_its_options_only():
         ({"hidden": 26}, "options 'visible', 'hidden': found 200, 26; allowed: at most 25 for one of them"),
     ],
 )
-def test_options_that_are_not_allowed_are_one_line(options, words):
+def test_invalid_options_raise_one_line(options, words):
     with pytest.raises(SettingsError, match=rf"\Adata set 'simulated_rbm': {words}[^\n]*\Z"):
         datasets.load("simulated_rbm", **options)
 
 
-def made(**arrays):
+def data_set_of(**arrays):
     return datasets.build("made", "Made", train=[[0, 1]], source="x", preprocessing="x", options={}, arrays=arrays)
 
 
-def test_further_arrays_are_kept_with_the_rows(tmp_path):
-    kept = {"W": np.linspace(0, 1, 6).reshape(2, 3)[:, ::-1], "count": np.array(7)}
-    data, path = made(**kept), tmp_path / "made.npz"
+def test_arrays_are_saved_with_the_rows(tmp_path):
+    arrays = {"W": np.linspace(0, 1, 6).reshape(2, 3)[:, ::-1], "count": np.array(7)}
+    data, path = data_set_of(**arrays), tmp_path / "made.npz"
     datasets.save(data, path)
     again = datasets.read(path)
     assert again.provenance == data.provenance
-    assert again.arrays.keys() == kept.keys()
-    for name, array in kept.items():
+    assert again.arrays.keys() == arrays.keys()
+    for name, array in arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
         assert again.arrays[name].dtype == array.dtype
     before = path.read_bytes()
@@ -140,9 +140,9 @@ def test_further_arrays_are_kept_with_the_rows(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_changed_further_arrays_are_noticed(tmp_path):
+def test_read_raises_on_changed_arrays(tmp_path):
     path = tmp_path / "made.npz"
-    datasets.save(made(W=np.ones(3)), path)
+    datasets.save(data_set_of(W=np.ones(3)), path)
     with np.load(path) as file:
         arrays = dict(file)
     np.savez(path, **arrays | {"W": np.zeros(3)})
@@ -163,6 +163,6 @@ def test_changed_further_arrays_are_noticed(tmp_path):
         ({"W": np.array(["a"])}, "made: W: must be numbers, got <U1"),
     ],
 )
-def test_further_arrays_that_cannot_be_kept(arrays, words):
+def test_invalid_arrays_raise(arrays, words):
     with pytest.raises(DataError, match=f"^{words}"):
-        made(**arrays)
+        data_set_of(**arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains of the negative phase that are not as many as the mini-batch has rows."""
+"""Estimators whose number of chains is not the number of rows of a mini-batch."""
 
 import numpy as np
 import pytest
@@ -43,12 +43,12 @@ def test_starts_are_rows_of_the_mini_batch_with_their_own_means(rbm, whole_set):
     for r in range(R):
         rows = {row.tobytes() for row in positive.visible[r]}
         assert {row.tobytes() for row in starts.visible[r]} <= rows
-    rows = found_rows(positive, starts)[..., None]
+    rows = start_rows(positive, starts)[..., None]
     np.testing.assert_array_equal(starts.hidden, np.take_along_axis(positive.hidden, rows, axis=1))
 
 
-def found_rows(positive, starts):
-    """Return which row of the mini-batch each start is, told by its hidden mean, which differs between rows."""
+def start_rows(positive, starts):
+    """Return the row of the mini-batch at each start, from its hidden mean, which differs between rows."""
     same = (starts.hidden[:, :, None] == positive.hidden[:, None]).all(axis=-1)
     np.testing.assert_array_equal((positive.visible[:, None] == starts.visible[:, :, None]).all(axis=-1) & same, same)
     return same.argmax(axis=-1)
@@ -81,10 +81,10 @@ def test_cd_with_chains_has_the_expectation_of_cd(k):
     z = np.abs(statistics.mean(axis=0) - expected) / error
     assert z.max() < norm.isf(ERROR_RATE / len(z) / 2)
     # The test has power: chains from one of the rows only, or one step fewer, have other expectations.
-    of_one = (np.linalg.matrix_power(table.gibbs, k) @ table.f)[table.numbers_of(rows)[0]]
-    of_shorter = (np.linalg.matrix_power(table.gibbs, k - 1) @ table.f)[table.numbers_of(rows)].mean(axis=0)
-    for other in (of_one, of_shorter):
-        assert (np.abs(other - expected) / error).max() > 2 * norm.isf(ERROR_RATE / len(z) / 2)
+    from_one_row = (np.linalg.matrix_power(table.gibbs, k) @ table.f)[table.numbers_of(rows)[0]]
+    of_fewer_steps = (np.linalg.matrix_power(table.gibbs, k - 1) @ table.f)[table.numbers_of(rows)].mean(axis=0)
+    for wrong in (from_one_row, of_fewer_steps):
+        assert (np.abs(wrong - expected) / error).max() > 2 * norm.isf(ERROR_RATE / len(z) / 2)
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd"])
@@ -104,7 +104,7 @@ def test_the_negative_phase_has_as_many_rows_as_chains(name, chains, rbm):
     np.testing.assert_allclose(estimator.gradient(estimate).b, expected, rtol=0, atol=1e-15)
 
 
-def test_persistent_chains_are_kept_whatever_the_mini_batch(rbm):
+def test_state_of_pcd_is_its_negative_phase_for_any_mini_batch(rbm):
     estimator, stream = estimators.create("pcd", chains=CHAINS), training_stream(R)
     state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
     for rows in (ROWS, 2):
@@ -113,27 +113,27 @@ def test_persistent_chains_are_kept_whatever_the_mini_batch(rbm):
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd"])
-def test_no_number_is_what_it_was(name):
+def test_default_number_of_chains_is_the_number_of_rows(name):
     options = {"hidden": N, "estimator": name, "batch": 6, "iterations": 5, "trials": 2, "seed": 3}
     data = binary_data(23, M)
-    before = trainer.train(data, **options)
-    stated = trainer.train(data, options={"chains": None}, **options)
-    other = trainer.train(data, options={"chains": 6}, **options)
-    assert before.rbm.W.tobytes() == stated.rbm.W.tobytes()
-    # As many persistent chains as rows are the same chains; CD's then start at other rows.
-    assert (before.rbm.W.tobytes() == other.rbm.W.tobytes()) == (name == "pcd")
+    default = trainer.train(data, **options)
+    without_number = trainer.train(data, options={"chains": None}, **options)
+    as_many_as_rows = trainer.train(data, options={"chains": 6}, **options)
+    assert default.rbm.W.tobytes() == without_number.rbm.W.tobytes()
+    # With as many chains as rows PCD is the same; chains of CD then start at other rows.
+    assert (default.rbm.W.tobytes() == as_many_as_rows.rbm.W.tobytes()) == (name == "pcd")
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd"])
 @pytest.mark.parametrize("chains", [0, -1, 1.5, True, "many"])
-def test_other_numbers_are_one_line(name, chains):
+def test_invalid_numbers_of_chains_raise_one_line(name, chains):
     with pytest.raises(SettingsError, match=rf"^option 'chains': must be an integer >= 1, got {chains!r}\Z"):
         estimators.create(name, chains=chains)
 
 
 @pytest.mark.parametrize(("name", "k"), [("cd", 2), ("pcd", 1), ("ucd", 1), ("ucd", 3)])
-def test_measuring_the_variance_leaves_the_run_as_it_is(name, k, rbm):
-    ends = []
+def test_measuring_the_variance_does_not_change_the_gradient(name, k, rbm):
+    results = []
     for variance in (False, True):
         estimator, stream = estimators.create(name, k=k, chains=CHAINS, variance=variance), training_stream(R)
         state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
@@ -141,10 +141,10 @@ def test_measuring_the_variance_leaves_the_run_as_it_is(name, k, rbm):
             estimate = estimator.estimate(rbm, mini_batch(rbm).visible, state, stream)
         names = {name for name in estimate.diagnostics if name.startswith("gradient_variance_")}
         assert len(names) == 3 * variance
-        ends.append((stream.number, estimator.gradient(estimate).flat()))
-    assert ends[0][0] == ends[1][0]
+        results.append((stream.number, estimator.gradient(estimate).flat()))
+    assert results[0][0] == results[1][0]
     # Compiled code adds up the terms of UCD in another order.
-    np.testing.assert_allclose(ends[1][1], ends[0][1], rtol=0, atol=1e-14 if name == "ucd" else 0)
+    np.testing.assert_allclose(results[1][1], results[0][1], rtol=0, atol=1e-14 if name == "ucd" else 0)
 
 
 @NEEDS_COMPILER
@@ -158,7 +158,7 @@ def test_chains_and_variances_on_a_device_are_those_on_the_host(name, rbm):
             state = estimator.start(on_device, np.asarray(binary_data(23, M), like=array), ROWS, stream)
             estimate = estimator.estimate(on_device, batch, state, stream)
             variances.append([on_host(estimate.diagnostics[f"gradient_variance_{part}"]) for part in "Wbc"])
-            if name != "ucd":  # which gives statistics
+            if name != "ucd":  # UCD returns statistics
                 assert type(estimate.negative.visible) is type(array)
                 chains.append(on_host(estimate.negative.visible))
     np.testing.assert_allclose(*variances, rtol=1e-9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradient estimators: identities between them, weights by hand, persistent chains, options that are not allowed."""
+"""Gradient estimators: populations, weights, gradients, persistent chains and invalid options."""
 
 import re
 
@@ -20,7 +20,7 @@ from rbmbench.samplers import ParallelTemperingSampler
 R, ROWS, M, N = 2, 12, 5, 3
 CHAINS_FROM_THE_BATCH = ["cd", "pop_cd", "pop_cd_joint", "pop_cd_leave_one_out", "pop_cd_mixture"]
 WEIGHTED = CHAINS_FROM_THE_BATCH[1:]
-GIVE_STATISTICS = {"exact", "ucd"}  # instead of a population
+RETURN_STATISTICS = {"exact", "ucd"}  # instead of a population
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def estimate(name, rbm, batch, stream=None, **options):
 
 
 def chain_by_hand(rbm, batch, k, stream):
-    """Return v^(k-1), h^(k-1) and v^(k) of Gibbs chains from the batch, one draw a half step."""
+    """Return v^(k-1), h^(k-1) and v^(k) of Gibbs chains from the batch, one draw per half step."""
 
     def sampled(mean):
         return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
@@ -96,7 +96,7 @@ def test_populations_are_the_ends_of_chains_from_the_batch(name, k, rbm, batch):
 @pytest.mark.parametrize(
     ("name", "tau"), [(name, 2) for name in WEIGHTED] + [("pop_cd_mixture", t) for t in (1, 3, 12)]
 )
-def test_weights_are_those_of_the_tables(name, tau, k, rbm, batch):
+def test_weights_are_those_of_enumeration(name, tau, k, rbm, batch):
     before, hidden, visible = chain_by_hand(rbm, batch, k, training_stream(R))
     phases = estimate(name, rbm, batch, k=k, **({"tau": tau} if name == "pop_cd_mixture" else {}))
     for r in range(R):
@@ -125,33 +125,33 @@ def test_single_precision_gives_the_same_population(name, rbm, batch):
 @pytest.mark.parametrize("name", ["pop_cd", "pop_cd_joint", "pop_cd_mixture"])
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_batch_of_one_row_is_cd(name, k, dtype, rbm, batch):
+def test_pop_cd_with_one_row_is_cd(name, k, dtype, rbm, batch):
     # Rows are equal bit for bit; hidden means come from two kernels, which may round apart in the last place.
     rbm, rows = rbm.astype(dtype), batch.astype(dtype)
     options = {"tau": 1} if name == "pop_cd_mixture" else {}
     for row in range(7):
         single_row = np.ascontiguousarray(rows[:, row : row + 1])
-        ours, cd = estimators.create(name, k=k, **options), estimators.create("cd", k=k)
-        phases = ours.estimate(rbm, single_row, {}, training_stream(R, seed=row))
+        estimator, cd = estimators.create(name, k=k, **options), estimators.create("cd", k=k)
+        phases = estimator.estimate(rbm, single_row, {}, training_stream(R, seed=row))
         expected = cd.estimate(rbm, single_row, {}, training_stream(R, seed=row))
         assert phases.negative.visible.tobytes() == expected.negative.visible.tobytes()
         assert phases.negative.weights.tolist() == [[1.0]] * R
-        gradients = ours.gradient(phases).flat(), cd.gradient(expected).flat()
+        gradients = estimator.gradient(phases).flat(), cd.gradient(expected).flat()
         np.testing.assert_allclose(*gradients, atol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_without_weights_between_layers_all_rows_weigh_the_same(name, rbm, batch):
+def test_rows_have_equal_weights_if_w_is_zero(name, rbm, batch):
     free = RBM(np.zeros_like(rbm.W), rbm.b, rbm.c)
-    ours, cd = estimators.create(name, k=2), estimators.create("cd", k=2)
-    phases = ours.estimate(free, batch, {}, training_stream(R))
+    estimator, cd = estimators.create(name, k=2), estimators.create("cd", k=2)
+    phases = estimator.estimate(free, batch, {}, training_stream(R))
     np.testing.assert_allclose(phases.negative.weights, 1 / ROWS, rtol=1e-12)
     np.testing.assert_allclose(phases.diagnostics["effective_sample_size"], ROWS, rtol=1e-12)
     expected = cd.gradient(cd.estimate(free, batch, {}, training_stream(R))).flat()
-    np.testing.assert_allclose(ours.gradient(phases).flat(), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(estimator.gradient(phases).flat(), expected, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", sorted({*estimators.REGISTRY.names()} - GIVE_STATISTICS))
+@pytest.mark.parametrize("name", sorted({*estimators.REGISTRY.names()} - RETURN_STATISTICS))
 def test_gradient_is_positive_less_negative_statistics(name, rbm, batch):
     estimator, stream = estimators.create(name), training_stream(R)
     state = estimator.start(rbm, batch[0].astype(np.uint8), ROWS, stream)
@@ -181,31 +181,31 @@ def test_exact_gradient_of_a_batch(dtype, rbm, batch):
 
 def test_exact_negative_phase_is_the_model_expectation(rbm, batch):
     statistics = estimate("exact", rbm, batch).negative
-    for ours, theirs in zip(statistics, exact_model_statistics(rbm), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for part, expected in zip(statistics, exact_model_statistics(rbm), strict=True):
+        np.testing.assert_array_equal(part, expected)
     single = estimate("exact", rbm.astype(np.float32), batch.astype(np.float32)).negative
     assert {part.dtype for part in single} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_persistent_chains_go_on_where_they_were(k, rbm, batch):
-    # k calls of PCD-1 take the draws that one call of PCD-k takes.
+def test_calls_of_pcd_continue_the_chains(k, rbm, batch):
+    # k calls of PCD-1 use the draws of one call of PCD-k.
     step_by_step, at_once = estimators.create("pcd", k=1), estimators.create("pcd", k=k)
     data = binary_data(23, M)
     stream, other = training_stream(R), training_stream(R)
-    state, jump = step_by_step.start(rbm, data, ROWS, stream), at_once.start(rbm, data, ROWS, other)
-    begin = state["visible"].copy()
+    state, other_state = step_by_step.start(rbm, data, ROWS, stream), at_once.start(rbm, data, ROWS, other)
+    start = state["visible"].copy()
     for _ in range(k):
         phases = step_by_step.estimate(rbm, batch, state, stream)
         state = phases.state
         np.testing.assert_array_equal(state["visible"], phases.negative.visible)
-    jumped = at_once.estimate(rbm, batch, jump, other)
-    np.testing.assert_array_equal(jumped.negative.visible, phases.negative.visible)
-    np.testing.assert_array_equal(jumped.state["visible"], state["visible"])
-    assert not np.array_equal(begin, state["visible"])
+    other_phases = at_once.estimate(rbm, batch, other_state, other)
+    np.testing.assert_array_equal(other_phases.negative.visible, phases.negative.visible)
+    np.testing.assert_array_equal(other_phases.state["visible"], state["visible"])
+    assert not np.array_equal(start, state["visible"])
 
 
-def test_persistent_chains_run_on_the_state_and_not_on_the_batch(rbm, batch):
+def test_persistent_chains_start_at_the_state_not_at_the_batch(rbm, batch):
     pcd, cd = estimators.create("pcd", k=2), estimators.create("cd", k=2)
     state = {"visible": batch.copy()}
     from_state = pcd.estimate(rbm, 1 - batch, state, training_stream(R)).negative
@@ -231,8 +231,8 @@ def test_tempered_temperatures_are_evenly_spaced():
     assert ParallelTemperingSampler(5).inverse_temperatures.tolist() == [0, 0.25, 0.5, 0.75, 1]
 
 
-def test_tempered_samples_follow_one_another(rbm, batch):
-    # One draw a sweep: two estimates of 6 rows are one of 12.
+def test_two_tempered_estimates_are_one_of_twice_the_rows(rbm, batch):
+    # One draw per sweep: two estimates of 6 rows are one of 12.
     halves, whole = (estimators.create("parallel_tempering", temperatures=3) for _ in range(2))
     data, stream, other = binary_data(23, M), training_stream(R), training_stream(R)
     state, at_once = halves.start(rbm, data, 6, stream), whole.start(rbm, data, 12, other)
@@ -288,12 +288,12 @@ def test_steps_must_be_a_positive_integer(name, k):
         ("exact", {"k": 1}, "estimator 'exact': unknown option 'k'; allowed: none"),
     ],
 )
-def test_options_that_are_not_allowed_are_one_line(name, options, line):
+def test_invalid_options_raise_one_line(name, options, line):
     with pytest.raises(SettingsError, match=rf"^{re.escape(line)}\Z"):
         estimators.create(name, **options)
 
 
-def test_batches_that_do_not_fit_an_estimator_are_one_line(rbm, batch):
+def test_invalid_batch_sizes_raise_one_line(rbm, batch):
     with pytest.raises(SettingsError, match=r"^estimator 'pop_cd_mixture': tau: must be a divisor of batch 12, got 5"):
         estimate("pop_cd_mixture", rbm, batch, tau=5)
     with pytest.raises(SettingsError, match=r"^estimator 'parallel_tempering': sets: must be a divisor of 12, got 5"):
@@ -310,7 +310,7 @@ def test_weights_of_any_size_are_normalised_without_overflow():
 
 
 def test_leave_one_out_weights_do_not_cancel():
-    # One weight 1e20 times the others: their sum must not drown in it.
+    # One weight is 1e20 times the others, and must not cancel their sum.
     small = np.log([[1.0, 2.0, 4.0, 1e20]])
     expected = 0.75 * np.array([[1 / 1e20, 2 / 1e20, 4 / 1e20, 1e20 / 7]])
     np.testing.assert_allclose(leave_one_out_weights(small + 5000), expected, rtol=1e-11)
@@ -318,7 +318,7 @@ def test_leave_one_out_weights_do_not_cancel():
 
 @pytest.mark.filterwarnings("error")
 def test_a_single_heavy_row_leaves_diagnostics_finite():
-    # Log weights hundreds of nats apart: the length is wild, as the paper says, but the effective sample size is 1.
+    # Log weights differ by hundreds of nats: weights vary widely, but the effective sample size is 1.
     heavy = leave_one_out_weights(np.array([[0.0, -500.0, -501.0]]))
     assert np.isfinite(heavy).all()
     np.testing.assert_allclose(effective_sample_size(heavy), 1)
@@ -334,7 +334,7 @@ def test_a_single_heavy_row_leaves_diagnostics_finite():
         (np.s_[:], np.s_[:], np.ones((R, 3))),
     ],
 )
-def test_a_negative_phase_of_other_shapes_is_refused(visible, hidden, weights, rbm, batch):
+def test_a_negative_phase_of_wrong_shapes_raises(visible, hidden, weights, rbm, batch):
     class Own(estimators.Estimator):
         def negative_phase(self, rbm, positive, state, stream):
             return Population(positive.visible[visible], positive.hidden[hidden], weights), state, {}

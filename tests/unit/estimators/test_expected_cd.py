@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The expected update of CD-k against brute force, and its limit of many steps."""
+"""Expected update of CD-k against enumeration, and its limit for many steps."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def estimate(rbm, **options):
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_the_second_term_is_the_expectation_over_all_chains(k):
+def test_negative_phase_is_the_expectation_over_all_chains(k):
     rbm = random_rbm(M, N, (R,), seed=4)
     _, phases = estimate(rbm, k=k)
     for r, statistics in enumerate(population_statistics(phases.negative, Buffers(), "found").flat()):
@@ -39,14 +39,14 @@ def test_many_steps_give_the_exact_gradient():
     np.testing.assert_allclose(estimator.gradient(phases).flat(), expected, rtol=0, atol=1e-13)
 
 
-def test_single_precision_gives_the_same():
+def test_single_precision_gives_the_same_gradient():
     rbm = random_rbm(M, N, (R,), seed=4, dtype=np.float32)
-    ours, theirs = (estimator.gradient(phases).flat() for estimator, phases in map(estimate, (rbm, rbm.astype(float))))
-    assert ours.dtype == np.float32
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    f32, f64 = (estimator.gradient(phases).flat() for estimator, phases in map(estimate, (rbm, rbm.astype(float))))
+    assert f32.dtype == np.float32
+    np.testing.assert_allclose(f32, f64, rtol=0, atol=1e-6)
 
 
-def test_too_many_units_are_refused():
+def test_too_many_units_raise():
     with pytest.raises(
         SettingsError, match="must have at most 24 units in both layers together, got 20 visible and 5 hidden units"
     ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fast PCD: without a fast rate it is PCD bit for bit; with one the fast parameters follow their recursion."""
+"""Fast PCD: the recursion of its fast parameters, and PCD without a fast rate."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_the_fast_parameters_follow_their_recursion(rbm, fast_rate, decay, k):
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("options", [{"k": 1}, {"k": 3, "chains": 11}])
-def test_without_a_fast_rate_it_is_pcd_bit_for_bit(precision, options):
+def test_fpcd_without_a_fast_rate_is_pcd_bit_for_bit(precision, options):
     settings = {"hidden": N, "batch": 6, "iterations": 41, "trials": 2, "precision": precision, "evaluate_every": 10}
     pcd = trainer.train(binary_data(23, M), estimator="pcd", options=options, **settings)
     fpcd = trainer.train(binary_data(23, M), estimator="fpcd", options=options | {"fast_rate": 0.0}, **settings)
@@ -73,14 +73,14 @@ def test_without_a_fast_rate_it_is_pcd_bit_for_bit(precision, options):
     assert fpcd.curve.value.tolist() == pcd.curve.value.tolist()
 
 
-def test_a_fast_rate_changes_what_is_trained():
+def test_a_fast_rate_changes_the_model():
     settings = {"hidden": N, "batch": 6, "iterations": 41}
     pcd = trainer.train(binary_data(23, M), estimator="pcd", **settings)
     fpcd = trainer.train(binary_data(23, M), estimator="fpcd", options={"fast_rate": 0.5}, **settings)
     assert np.abs(fpcd.rbm.W - pcd.rbm.W).max() > 1e-3
 
 
-def test_both_phases_are_summed_once_and_give_the_gradient(rbm):
+def test_gradient_is_the_difference_of_phases_summed_once(rbm):
     (batch,) = batches(1)
     estimator, stream = estimators.create("fpcd", fast_rate=0.4), training_stream(R)
     state = estimator.start(rbm, batch[0].astype(np.uint8), ROWS, stream)
@@ -93,7 +93,7 @@ def test_both_phases_are_summed_once_and_give_the_gradient(rbm):
 
 
 @pytest.mark.parametrize(
-    ("options", "shown"),
+    ("options", "value"),
     [
         ({"fast_rate": -0.1}, "-0.1"),
         ({"fast_rate": float("inf")}, "inf"),
@@ -102,6 +102,6 @@ def test_both_phases_are_summed_once_and_give_the_gradient(rbm):
         ({"fast_rate": "a"}, "'a'"),
     ],
 )
-def test_wrong_options_are_one_line(options, shown):
-    with pytest.raises(SettingsError, match=f"option '{next(iter(options))}': must be a number .*, got {shown}"):
+def test_invalid_options_raise(options, value):
+    with pytest.raises(SettingsError, match=f"option '{next(iter(options))}': must be a number .*, got {value}"):
         estimators.create("fpcd", **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trajectory tempering as an estimator: partners, checkpoints, what depends on what; its laws are statistical tests."""
+"""Estimator trajectory_tempering: partners, checkpoints, draws and shards."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ DATA = binary_data(23, M)
 NAME = "trajectory_tempering"
 
 
-def begun(rbm, seed=5, **options):
+def started(rbm, seed=5, **options):
     """Return an estimator, its state and its stream."""
     estimator, stream = estimators.create(NAME, chains=CHAINS, **options), training_stream(len(rbm.W), seed=seed)
     return estimator, estimator.start(rbm, DATA, 6, stream), stream
@@ -35,7 +35,7 @@ def rbm():
     return random_rbm(M, N, (R,), scale=0.5, seed=4)
 
 
-def test_partners_are_different_and_any_members():
+def test_partners_are_distinct_and_uniform():
     replicas, chains = 4001, 5
     estimator = estimators.create(NAME, members=3)
     partners = estimator._partners(np.random.default_rng(0).random((replicas, chains + 1)))
@@ -49,8 +49,8 @@ def test_partners_are_different_and_any_members():
         assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-4 / chains, 14)
 
 
-def test_the_first_checkpoint_is_sampled_exactly_and_its_log_z_known(rbm):
-    _, state, _ = begun(rbm, members=1009)
+def test_first_checkpoint_has_exact_samples_and_log_z(rbm):
+    _, state, _ = started(rbm, members=1009)
     assert state["reservoir"].shape == (R, CHAINS * 1009, M)
     assert state["reservoir"].dtype == np.uint8
     assert not state["frozen_W"].any()
@@ -64,22 +64,22 @@ def test_the_first_checkpoint_is_sampled_exactly_and_its_log_z_known(rbm):
         assert (np.abs(state["reservoir"][r].mean(axis=0) - rates) < 5 * deviation).all()
 
 
-def test_its_rates_are_those_of_a_trained_model():
+def test_rates_of_the_first_checkpoint_are_those_of_a_trained_model():
     rbm = train(DATA, hidden=N, estimator="exact", iterations=4000, batch=23, rate=0.5, evaluate_every=4000).rbm
     estimator, stream = estimators.create(NAME, chains=2003), training_stream(1)
     bias = estimator.start(rbm, DATA, 6, stream)["frozen_b"][0]
     np.testing.assert_allclose(1 / (1 + np.exp(-bias)), DATA.mean(axis=0), rtol=0, atol=0.1)
 
 
-def test_the_model_is_the_next_checkpoint_and_then_none_while_it_stays(rbm):
-    estimator, state, stream = begun(rbm)
+def test_a_constant_model_becomes_a_checkpoint_once(rbm):
+    estimator, state, stream = started(rbm)
     first, *others = advance(estimator, rbm, state, stream, 7)
     assert (first["checkpoints"] >= 1).all()
     for name, part in zip("Wbc", rbm.parameters, strict=True):
         np.testing.assert_array_equal(state[f"frozen_{name}"], part)
     np.testing.assert_allclose(state["reservoir_energy"], rbm.free_energy(state["reservoir"]), rtol=1e-12)
     plain = (2 * 1 + 3) * CHAINS
-    # At least 20 rounds and one for every tenth of the reservoir; the free energies of the old one and of the new.
+    # At least 20 rounds and one per tenth of the reservoir; free energies of the old and the new reservoir.
     assert (first["row_products"] >= plain + 4 * CHAINS * (20 + 10) + 20 * CHAINS).all()
     for later in others:
         np.testing.assert_array_equal(later["checkpoints"], first["checkpoints"])
@@ -89,7 +89,7 @@ def test_the_model_is_the_next_checkpoint_and_then_none_while_it_stays(rbm):
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_draws_are_one_branch_one_exchange_and_two_a_step(k, rbm):
-    estimator, state, stream = begun(rbm, k=k)
+    estimator, state, stream = started(rbm, k=k)
     for _ in range(2):  # with and without a new checkpoint
         before = stream.number
         (diagnostics,) = advance(estimator, rbm, state, stream)
@@ -98,7 +98,7 @@ def test_draws_are_one_branch_one_exchange_and_two_a_step(k, rbm):
 
 
 def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
-    estimator, state, stream = begun(rbm, k=3)
+    estimator, state, stream = started(rbm, k=3)
     pcd = estimators.create("pcd", k=3, chains=CHAINS)
     least = estimator.products(6, M, N)
     assert least == pytest.approx(pcd.products(6, M, N) + 2 * CHAINS / 6)
@@ -108,26 +108,26 @@ def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
     assert estimator.products(6, M, N, first) > least + 8 * 30 * CHAINS / 6
 
 
-def test_models_far_away_have_checkpoints_between(rbm):
+def test_distant_models_have_checkpoints_between(rbm):
     strong = RBM(4 * rbm.W, rbm.b, rbm.c)
-    estimator, state, stream = begun(strong)
+    estimator, state, stream = started(strong)
     (diagnostics,) = advance(estimator, strong, state, stream)
     assert (diagnostics["checkpoints"] > 1).all()
     np.testing.assert_array_equal(state["frozen_W"], strong.W)
 
 
-def test_a_model_without_finite_parameters_ends_the_search(rbm):
-    estimator, state, stream = begun(rbm)
-    spoilt = rbm.copy()
-    spoilt.W[1, 2, 3] = np.inf
+def test_infinite_parameters_add_no_checkpoint(rbm):
+    estimator, state, stream = started(rbm)
+    infinite = rbm.copy()
+    infinite.W[1, 2, 3] = np.inf
     with np.errstate(all="ignore"):
-        advance(estimator, spoilt, state, stream)
+        advance(estimator, infinite, state, stream)
     assert state["checkpoints"].tolist()[1] == 0
     assert state["checkpoints"][0] >= 1
 
 
-def test_a_replica_is_the_same_alone_where_only_some_freeze():
-    # Replica 1 moves far, the others stay: it alone freezes. Bytes of all that is carried on are compared.
+def test_checkpoints_of_a_replica_do_not_depend_on_other_replicas():
+    # Only replica 1 changes and adds checkpoints. All bytes of its state are compared.
     start = random_rbm(M, N, (R,), scale=0.1, seed=4, dtype=np.float32)
     ends = []
     for cut in (slice(0, 3), slice(1, 2)):
@@ -149,7 +149,7 @@ def test_a_replica_is_the_same_alone_where_only_some_freeze():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_with_checkpoints_do_not_depend_on_shards(threads, monkeypatch):
-    # A threshold that every trial falls below, at iterations of its own.
+    # Every trial falls below this threshold, at different iterations.
     run = {"hidden": N, "estimator": NAME, "options": {"threshold": 0.97}, "batch": 6, "trials": 5, "rate": 0.5}
     plain = train(DATA, iterations=60, evaluate_every=10, **run)
     frozen = plain.curve[plain.curve.metric == "checkpoints"].value
@@ -167,7 +167,7 @@ def test_autocorrelation_time_of_a_chain_of_order_one():
     series = [rng.normal(size=1009)]
     for _ in range(400):
         series.append(a * series[-1] + np.sqrt(1 - a * a) * rng.normal(size=1009))
-    # The sum ends at five times the result, which leaves out exp(-5) of it or so.
+    # The sum ends at five times the result, which omits about exp(-5) of it.
     assert _autocorrelation_time(np.array(series)) == pytest.approx(0.5 + a / (1 - a), rel=0.05)
     assert _autocorrelation_time(rng.normal(size=(401, 1009))) == pytest.approx(0.5, abs=0.05)
     assert _autocorrelation_time(np.ones((5, 3))) == 0.5
@@ -183,6 +183,6 @@ def test_autocorrelation_time_of_a_chain_of_order_one():
         ("k", 1.5, "an integer >= 1"),
     ],
 )
-def test_other_options_are_one_line(option, value, allowed):
+def test_invalid_options_raise_one_line(option, value, allowed):
     with pytest.raises(SettingsError, match=rf"^option {option!r}: must be {allowed}, got {value!r}\Z"):
         estimators.create(NAME, **{option: value})

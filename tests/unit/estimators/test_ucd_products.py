@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What unbiased CD costs: products of a row with W, counted in the formulas as they are written."""
+"""Cost of unbiased CD: products of a row with W, counted in its formulas."""
 
 import numpy as np
 import pytest
@@ -17,22 +17,22 @@ class Counted:
 
     def __init__(self):
         rng = np.random.default_rng(5)
-        self.W, self.b, self.c, self.made = rng.normal(0, 1, (M, N)), rng.normal(size=M), rng.normal(size=N), 0
+        self.W, self.b, self.c, self.products = rng.normal(0, 1, (M, N)), rng.normal(size=M), rng.normal(size=N), 0
 
     def visible_mean(self, h):
-        self.made += 1
+        self.products += 1
         return sigmoid(self.W @ h + self.b)
 
     def hidden_mean(self, v):
-        self.made += 1
+        self.products += 1
         return sigmoid(v @ self.W + self.c)
 
     def f(self, v, p):
-        self.made += 1
+        self.products += 1
         return np.outer(v, p)
 
 
-def estimated(rbm, row, k, tau, rng):
+def estimate(rbm, row, k, tau, rng):
     """Return f(v, p) - f(xi_k) - sum_{t=k+1}^{tau-1} (f(xi_t) - f(eta_{t-1})) of a row, for chains that meet at tau.
 
     Chains are coupled by equal uniforms; that they meet at tau and not before is forced, which costs no product.
@@ -74,13 +74,13 @@ def estimated(rbm, row, k, tau, rng):
 @pytest.mark.parametrize("tau", range(2, LONGEST + 1))
 def test_products_of_a_pair_are_those_of_the_formulas(k, tau):
     rbm, rng = Counted(), np.random.default_rng(tau)
-    estimated(rbm, rng.integers(0, 2, M).astype(float), k, tau, rng)
-    assert 2 + products_of_pair(k, tau) == rbm.made
+    estimate(rbm, rng.integers(0, 2, M).astype(float), k, tau, rng)
+    assert 2 + products_of_pair(k, tau) == rbm.products
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_cost_of_an_estimate_is_that_of_its_pairs(monkeypatch, k):
-    """Also where some pairs meet within the first k steps, of which the mean of tau does not say how many."""
+    """Some pairs meet within the first k steps; their number does not follow from the mean of tau."""
     estimator, rbm = estimators.create("ucd", k=k), random_rbm(M, N, (2,), seed=3)
     batch = np.stack([binary_data(29, M, 1)] * 2).astype(rbm.W.dtype)
     run, times = estimator.coupled.run, []
@@ -95,10 +95,10 @@ def test_the_cost_of_an_estimate_is_that_of_its_pairs(monkeypatch, k):
     [times] = times
     assert (times.min(), k == 1 or (times <= k).any(), (times > k).any()) == (2, True, True)
     for replica in range(2):
-        of_replica = {name: float(values[replica]) for name, values in diagnostics.items()}
+        replica_diagnostics = {name: float(values[replica]) for name, values in diagnostics.items()}
         costs = []
         for tau in times[replica]:
-            plain, rng = Counted(), np.random.default_rng(1)
-            estimated(plain, batch[replica, 0].astype(float), k, tau, rng)
-            costs.append(plain.made)
-        assert estimator.products(29, M, N, of_replica) == pytest.approx(np.mean(costs))
+            counted, rng = Counted(), np.random.default_rng(1)
+            estimate(counted, batch[replica, 0].astype(float), k, tau, rng)
+            costs.append(counted.products)
+        assert estimator.products(29, M, N, replica_diagnostics) == pytest.approx(np.mean(costs))

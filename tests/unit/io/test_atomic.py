@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files are replaced whole or not at all."""
+"""Atomic replacement of files."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from rbmbench.reporting.page.notebooks import run_notebook
 from rbmbench.training.checkpoint import load_checkpoint, owned
 
 
-def test_a_file_and_its_folder_are_made_and_the_old_file_stays_until_the_block_ends(tmp_path):
+def test_replaced_writes_the_file_at_the_end_of_the_block(tmp_path):
     path = tmp_path / "a" / "b" / "file.txt"
     for text, before in (("old", None), ("new", "old")):
         with replaced(str(path)) as temporary:
@@ -28,7 +28,7 @@ def test_a_file_and_its_folder_are_made_and_the_old_file_stays_until_the_block_e
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, error):
+def test_a_failed_block_leaves_only_the_old_file(tmp_path, error):
     path = tmp_path / "file.txt"
     path.write_text("old")
 
@@ -43,7 +43,7 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, error
     assert os.listdir(tmp_path) == ["file.txt"]
 
 
-def test_files_have_the_permissions_of_ordinary_ones(tmp_path):
+def test_replaced_files_have_default_permissions(tmp_path):
     ordinary = tmp_path / "ordinary"
     ordinary.write_text("")
     with replaced(tmp_path / "ours") as temporary:
@@ -51,18 +51,18 @@ def test_files_have_the_permissions_of_ordinary_ones(tmp_path):
     assert (tmp_path / "ours").stat().st_mode == ordinary.stat().st_mode
 
 
-def test_a_file_system_without_permissions_and_links_is_good_enough(tmp_path, monkeypatch):
-    def refused(path, *_, **__):
+def test_replaced_works_without_permissions_and_links(tmp_path, monkeypatch):
+    def not_permitted(path, *_, **__):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
 
     for name in ("chmod", "link", "symlink"):
-        monkeypatch.setattr(os, name, refused)
+        monkeypatch.setattr(os, name, not_permitted)
     with replaced(tmp_path / "file.txt") as temporary:
         temporary.write_text("new")
     assert (tmp_path / "file.txt").read_text() == "new"
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+def test_error_of_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "x.npz"
     with pytest.raises(ResultsError) as caught, replaced(path):
@@ -71,7 +71,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_target_that_is_a_folder_is_one_line_and_leaves_nothing(tmp_path):
+def test_a_folder_is_not_replaced(tmp_path):
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "inside").write_text("kept")
     with pytest.raises(ResultsError, match="cannot be written"), replaced(tmp_path / "target") as temporary:
@@ -80,19 +80,19 @@ def test_a_target_that_is_a_folder_is_one_line_and_leaves_nothing(tmp_path):
     assert (tmp_path / "target" / "inside").read_text() == "kept"
 
 
-def a_device(path):
+def make_device(path):
     try:
         os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
     except PermissionError:
         pytest.skip("only root makes devices")
 
 
-def a_socket(path):
+def make_socket(path):
     with socket.socket(socket.AF_UNIX) as unix_socket:
         unix_socket.bind(str(path))
 
 
-@pytest.fixture(params=[a_device, os.mkfifo, a_socket], ids=["device", "pipe", "socket"])
+@pytest.fixture(params=[make_device, os.mkfifo, make_socket], ids=["device", "pipe", "socket"])
 def special(tmp_path, request, monkeypatch):
     """A file that is not regular."""
     monkeypatch.chdir(tmp_path)  # the name of a socket must be short
@@ -103,14 +103,14 @@ def special(tmp_path, request, monkeypatch):
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
 
 
-def test_what_is_no_regular_file_is_not_replaced(special):
-    refused = pytest.raises(ResultsError, match=r"\A.*special: cannot be written \(is no regular file; .*\Z")
-    with refused, replaced(special) as temporary:
+def test_a_special_file_is_not_replaced(special):
+    error = pytest.raises(ResultsError, match=r"\A.*special: cannot be written \(is no regular file; .*\Z")
+    with error, replaced(special) as temporary:
         temporary.write_text("x")
     assert os.listdir(special.parent) == ["special"]
 
 
-def test_what_came_while_the_file_was_written_is_not_replaced(tmp_path):
+def test_a_special_file_made_during_the_block_is_not_replaced(tmp_path):
     def write():
         with replaced(tmp_path / "file") as temporary:
             temporary.write_text("x")
@@ -121,7 +121,7 @@ def test_what_came_while_the_file_was_written_is_not_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_link_to_what_is_no_regular_file_is_followed_and_refused(special):
+def test_a_link_to_a_special_file_is_not_replaced(special):
     link = special.with_name("link")
     link.symlink_to(special)
     with pytest.raises(ResultsError, match="link: cannot be written"), replaced(link):
@@ -129,7 +129,7 @@ def test_a_link_to_what_is_no_regular_file_is_followed_and_refused(special):
     assert link.is_symlink()
 
 
-def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
+def test_the_target_of_a_link_is_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     link, file = tmp_path / "link", tmp_path / "folder" / "file"
     link.symlink_to(file)
@@ -140,7 +140,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     assert os.listdir(file.parent) == ["file"]
 
 
-def test_what_is_no_regular_file_is_not_removed(special):
+def test_special_files_are_not_removed(special):
     remove(special)
     link = special.with_name("link")
     link.symlink_to(special)
@@ -151,7 +151,7 @@ def test_what_is_no_regular_file_is_not_removed(special):
     os.rename(special.with_name(".x.12345678.npz"), special)
 
 
-def test_what_is_no_regular_file_is_no_checkpoint_and_no_lock(special):
+def test_a_special_file_is_no_checkpoint_and_no_lock(special):
     with pytest.raises(CheckpointError, match="special: cannot be written"):
         load_checkpoint(special, "identity")
     with owned(special):
@@ -163,7 +163,7 @@ def test_what_is_no_regular_file_is_no_checkpoint_and_no_lock(special):
     os.rename(lock, special)
 
 
-def test_a_damaged_checkpoint_is_not_moved_over_what_is_no_regular_file(tmp_path, special):
+def test_a_damaged_checkpoint_is_not_moved_over_a_special_file(tmp_path, special):
     from rbmbench.training.checkpoint import resumed
 
     np.savez(tmp_path / "x.npz", a=1)
@@ -174,8 +174,8 @@ def test_a_damaged_checkpoint_is_not_moved_over_what_is_no_regular_file(tmp_path
     os.rename(aside, special)
 
 
-@pytest.mark.parametrize("which", ["executed", "html", "log"])
-def test_a_notebook_is_not_written_to_what_is_no_regular_file(tmp_path, special, repository, which):
+@pytest.mark.parametrize("output", ["executed", "html", "log"])
+def test_a_notebook_is_not_written_to_a_special_file(tmp_path, special, repository, output):
     files = {"executed": tmp_path / "a.ipynb", "html": tmp_path / "a.html", "log": tmp_path / "a.log"}
     with pytest.raises(ResultsError, match="special: cannot be written"):
-        run_notebook(repository / "notebooks" / "claims.ipynb", {}, **files | {which: special})
+        run_notebook(repository / "notebooks" / "claims.ipynb", {}, **files | {output: special})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines without a folder for caches, such as containers: compiled without one, and told in one line what to set."""
+"""Compiled kernels and downloads on machines without a folder for caches."""
 
 import os
 import shutil
@@ -17,34 +17,34 @@ import sys
 from rbmbench.cli import main
 sys.exit(main(["data", "--name", "mnist", "--out", sys.argv[1]]))
 """
-HOMELESS = """
+NO_HOME = """
 import os, pwd
 def no_entry(number):
     raise KeyError(f"getpwuid(): uid not found: {number}")
 pwd.getpwuid = no_entry
 os.environ.pop("HOME", None)
 """
-"""As with a number of a user that the container does not know."""
+"""A user without an entry in the password database, as in some containers."""
 
 
 def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    """Run code in a process with no cache folder in its environment but those given."""
+    """Run code in a process with no other cache folders in its environment than those given."""
     left_out = ("NUMBA_CACHE_DIR", "RBMBENCH_DATA_CACHE", "RBMBENCH_DATA_MIRROR", "XDG_CACHE_HOME")
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    others = {name: value for name, value in os.environ.items() if name not in left_out}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, env=kept | environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=others | environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def no_home(tmp_path):
-    """A home that can be neither read nor made, not even by root."""
+    """A home directory that can be neither read nor made, even by root."""
     (tmp_path / "file").write_text("")
     return str(tmp_path / "file" / "home")
 
 
 @pytest.fixture
 def read_only_package(repository, tmp_path):
-    """A copy of the package that has no place for compiled kernels, not even for root."""
+    """A copy of the package in which compiled kernels cannot be stored, even by root."""
     pytest.importorskip("numba")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(repository / "src" / "rbmbench", tmp_path / "src" / "rbmbench", ignore=ignored)
@@ -52,8 +52,8 @@ def read_only_package(repository, tmp_path):
     return str(tmp_path / "src")
 
 
-@pytest.mark.parametrize("home", [HOMELESS, ""], ids=["no home", "a home that is not there"])
-def test_kernels_are_compiled_without_a_cache_where_none_can_be_written(read_only_package, no_home, home):
+@pytest.mark.parametrize("home", [NO_HOME, ""], ids=["no home", "a home that is not there"])
+def test_kernels_are_compiled_without_a_writable_cache(read_only_package, no_home, home):
     done = run(home + IMPORTS_KERNELS, HOME=no_home, PYTHONPATH=read_only_package)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(read_only_package)
@@ -61,7 +61,7 @@ def test_kernels_are_compiled_without_a_cache_where_none_can_be_written(read_onl
     assert "set NUMBA_CACHE_DIR" in done.stderr
 
 
-def test_a_folder_that_is_asked_for_is_taken_or_named(read_only_package, no_home, tmp_path):
+def test_numba_cache_dir_is_used_or_named_in_the_warning(read_only_package, no_home, tmp_path):
     done = run(IMPORTS_KERNELS, HOME=no_home, PYTHONPATH=read_only_package, NUMBA_CACHE_DIR=str(tmp_path / "new"))
     assert (done.returncode, done.stderr) == (0, "")
     done = run(IMPORTS_KERNELS, HOME=str(tmp_path), PYTHONPATH=read_only_package, NUMBA_CACHE_DIR=no_home)
@@ -69,8 +69,8 @@ def test_a_folder_that_is_asked_for_is_taken_or_named(read_only_package, no_home
     assert no_home in done.stderr
 
 
-@pytest.mark.parametrize("home", [HOMELESS, ""], ids=["no home", "a home that is not there"])
-def test_a_download_without_a_cache_is_one_line_that_names_the_setting(tmp_path, no_home, home):
+@pytest.mark.parametrize("home", [NO_HOME, ""], ids=["no home", "a home that is not there"])
+def test_error_of_a_download_without_a_cache_names_the_setting(tmp_path, no_home, home):
     done = run(home + FETCHES, str(tmp_path / "out.npz"), HOME=no_home)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -78,7 +78,7 @@ def test_a_download_without_a_cache_is_one_line_that_names_the_setting(tmp_path,
     assert "set RBMBENCH_DATA_CACHE" in line
 
 
-def test_whether_a_folder_can_be_written_is_known_without_making_it(tmp_path):
+def test_why_not_writable_makes_no_folder(tmp_path):
     assert caches.why_not_writable(tmp_path / "a" / "b") is None
     assert os.listdir(tmp_path) == []
     (tmp_path / "file").write_text("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Only regular files are read: devices may have no end, and pipes may wait for ever."""
+"""Readers accept regular files only: devices may be endless, and pipes may block."""
 
 import os
 import signal
@@ -21,10 +21,10 @@ from rbmbench.io.text import plain_yaml
 from rbmbench.reporting.page.reader import picture
 from rbmbench.training.checkpoint import load_checkpoint
 
-PATIENCE = 2.0  # seconds
+TIMEOUT = 2.0  # seconds
 
 
-def mirrored(path):
+def read_from_mirror(path):
     """Read a published file from a mirror."""
     file = File(folder="set", name=path.name, addresses=(), bytes=7, sha256="0")
     return fetch([file], Sources(str(path.parent), path.parent / "cache"), lambda _file, content, _where: content)
@@ -35,7 +35,7 @@ READERS = {
     "own.npy": lambda path: datasets.load("user_file", path=str(path)),
     "own.npz": lambda path: datasets.load("user_file", path=str(path)),
     "own.csv": lambda path: datasets.load("user_file", path=str(path)),
-    "published.gz": mirrored,
+    "published.gz": read_from_mirror,
     "checkpoint.npz": lambda path: load_checkpoint(path, "identity"),
     "model.npz": lambda path: results.read_model(path.parent),
     "meta.json": lambda path: results.read_meta(path.parent),
@@ -48,23 +48,23 @@ READERS = {
 
 
 @pytest.fixture
-def impatient():
-    """End the test where a reader waits, or reads without end."""
+def time_limit():
+    """Raise an error if a reader takes longer than TIMEOUT."""
 
     def give_up(*_):
-        raise TimeoutError(f"still reading after {PATIENCE} s")
+        raise TimeoutError(f"still reading after {TIMEOUT} s")
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("time_limit")
 @pytest.mark.parametrize("special", ["device", "pipe"])
 @pytest.mark.parametrize("name", READERS)
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name, special):
+def test_special_files_raise_at_once(tmp_path, name, special):
     target = "/dev/zero" if special == "device" else tmp_path / "pipe"
     if special == "pipe":
         os.mkfifo(target)
@@ -74,8 +74,8 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name, special):
     assert not stat.S_ISREG(os.stat(target).st_mode)
 
 
-def test_a_file_that_tells_no_size_is_read_up_to_the_limit():
-    file = "/proc/self/maps"  # its size is told as 0
+def test_a_file_without_a_size_is_read_up_to_the_limit():
+    file = "/proc/self/maps"  # its reported size is 0
     if not os.path.exists(file):
         pytest.skip("this system has no such file")
     with pytest.raises(UnreadableError, match=r"^must have at most 100 bytes, got \d{3,}"):
@@ -83,7 +83,7 @@ def test_a_file_that_tells_no_size_is_read_up_to_the_limit():
     assert len(bounded_bytes(file, 10**9)) > 100
 
 
-def test_a_reader_of_text_gets_what_the_file_holds(tmp_path):
+def test_bounded_bytes_returns_the_content_up_to_the_limit(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"a: 1\n")
     assert plain_yaml(bounded_bytes(tmp_path / "a.yaml", 5)) == {"a": 1}
     with pytest.raises(UnreadableError, match=r"^must have at most 4 bytes, got 5"):
@@ -91,7 +91,7 @@ def test_a_reader_of_text_gets_what_the_file_holds(tmp_path):
 
 
 @pytest.mark.parametrize(("free", "is_read"), [(2**40, True), (2**18, False)])
-def test_sparse_rows_are_read_where_they_fit_in_a_share_of_the_memory(monkeypatch, tmp_path, free, is_read):
+def test_sparse_rows_that_do_not_fit_into_memory_raise(monkeypatch, tmp_path, free, is_read):
     for module in (guard, arrays):
         monkeypatch.setattr(module, "MOST_BYTES", 2**10, raising=False)
     memory = psutil.virtual_memory()._replace(available=free)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A changed byte of a result is noticed wherever it is, or changes nothing of what is read."""
+"""Reading a result with a changed byte raises or returns the same content."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.io import results
 from rbmbench.io.layout import META
 
-FLIPS = 97  # any share of bytes above 10 % that goes unchecked is found but for 4 in 10^5
+FLIPS = 97  # a share of 10 % of unchecked bytes is missed with probability 4e-5
 RNG = np.random.default_rng(11)
 TRIALS, M, N = 3, 7, 5
 W, b, c = (RNG.normal(size=shape).astype(np.float32) for shape in ((TRIALS, M, N), (TRIALS, M), (TRIALS, N)))
@@ -37,7 +37,7 @@ VALUES = {"settings": {"hidden": 5, "method": "exact"}, "wall": {"training_secon
 
 
 class File(NamedTuple):
-    """A file, how it is read, and how what is read is held against what was written."""
+    """A file, its reader, and a comparison of two contents."""
 
     path: Path
     read: Callable[[], object]
@@ -55,7 +55,7 @@ def same_data(data: datasets.Dataset, other: datasets.Dataset) -> bool:
     return data.provenance == other.provenance and all(np.array_equal(*pair) for pair in pairs)
 
 
-def written(folder: Path, kind: str, name: str) -> File:
+def write_job(folder: Path, kind: str, name: str) -> File:
     """Write all files of a kind of job, and return one."""
     files = jobs.of_name(kind).files
     for file in files:
@@ -73,36 +73,36 @@ def written(folder: Path, kind: str, name: str) -> File:
 
 def data_set(folder: Path) -> File:
     rows = RNG.integers(0, 2, (29, M), np.uint8)
-    made = datasets.build("made", "Made", train=rows, test=rows[:17], source="here", preprocessing="none", options={})
-    datasets.save(made, folder / "made.npz")
+    data = datasets.build("made", "Made", train=rows, test=rows[:17], source="here", preprocessing="none", options={})
+    datasets.save(data, folder / "made.npz")
     return File(folder / "made.npz", lambda: datasets.read(folder / "made.npz"), same_data)
 
 
-def unnoticed(file: File) -> list[int]:
-    """Change single bytes, each drawn at random; return the places where other content was read."""
+def undetected_changes(file: File) -> list[int]:
+    """Change single random bytes, and return their positions where other content is read."""
     whole, content = file.path.read_bytes(), file.read()
-    places = RNG.integers(0, len(whole), FLIPS)
+    positions = RNG.integers(0, len(whole), FLIPS)
     changes = RNG.integers(1, 256, FLIPS)
     misses = []
-    for place, change in zip(places.tolist(), changes.tolist(), strict=True):
-        file.path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+    for position, change in zip(positions.tolist(), changes.tolist(), strict=True):
+        file.path.write_bytes(whole[:position] + bytes([whole[position] ^ change]) + whole[position + 1 :])
         with suppress(RbmbenchError):
-            misses += [] if file.same(file.read(), content) else [place]
+            misses += [] if file.same(file.read(), content) else [position]
     return misses
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind.name, name) for kind in jobs.kinds() for name in (*kind.files, META)])
-def test_no_changed_byte_of_a_job_is_read_as_if_it_were_right(tmp_path, kind, name):
-    file = written(tmp_path, kind, name)
-    assert unnoticed(file) == []
+def test_changed_bytes_of_a_job_are_detected(tmp_path, kind, name):
+    file = write_job(tmp_path, kind, name)
+    assert undetected_changes(file) == []
 
 
-def test_no_changed_byte_of_a_data_set_is_read_as_if_it_were_right(tmp_path):
-    assert unnoticed(data_set(tmp_path)) == []
+def test_changed_bytes_of_a_data_set_are_detected(tmp_path):
+    assert undetected_changes(data_set(tmp_path)) == []
 
 
-def test_a_file_of_another_run_is_told(tmp_path):
-    written(tmp_path, "train", "model.npz")
+def test_a_file_of_another_run_raises(tmp_path):
+    write_job(tmp_path, "train", "model.npz")
     results.write_arrays(tmp_path / "model.npz", MODEL | {"b": b + 1})
     with pytest.raises(ResultsError) as caught:
         results.read_model(tmp_path)
@@ -110,8 +110,8 @@ def test_a_file_of_another_run_is_told(tmp_path):
     assert caught.match(rf"{message}checksum \w+\.\.\., meta\.json has \w+\.\.\.; remove it")
 
 
-def test_a_meta_may_be_laid_out_anew_and_one_without_checksums_is_read(tmp_path):
-    written(tmp_path, "train", "meta.json")
+def test_meta_may_be_reformatted_or_without_checksums(tmp_path):
+    write_job(tmp_path, "train", "meta.json")
     values = json.loads((tmp_path / "meta.json").read_text())
     (tmp_path / "meta.json").write_text(json.dumps(values, indent=7))
     assert results.read_meta(tmp_path) == values

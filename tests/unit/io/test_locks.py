@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks: one holder at a time, none left behind; and signals that ask a run to stop."""
+"""Locks of files, and signals that stop a run."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ from rbmbench.cli.stopping import StopSignals
 from rbmbench.io.locks import locked
 
 
-def test_a_second_holder_is_refused_and_the_next_one_is_not(tmp_path):
+def test_a_lock_has_one_holder_at_a_time(tmp_path):
     path = tmp_path / "folder" / "run.npz"
     with locked(path):
         message = rf"run\.npz: in use by process {os.getpid()} on .+; wait until it ends, or end it"
@@ -30,7 +30,7 @@ def test_a_second_holder_is_refused_and_the_next_one_is_not(tmp_path):
     assert os.listdir(path.parent) == []
 
 
-def test_a_lock_is_dropped_when_its_holder_fails_or_is_killed(tmp_path):
+def test_a_lock_is_released_when_its_holder_fails_or_is_killed(tmp_path):
     path = tmp_path / "run.npz"
     with pytest.raises(ValueError, match="stop"), locked(path):
         raise ValueError("stop")
@@ -45,7 +45,7 @@ def test_a_lock_is_dropped_when_its_holder_fails_or_is_killed(tmp_path):
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monkeypatch, number):
+def test_a_file_system_without_locks_is_a_warning(tmp_path, monkeypatch, number):
     def flock(_descriptor, _operation):
         raise OSError(number, os.strerror(number))
 
@@ -55,14 +55,14 @@ def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monk
     assert os.listdir(tmp_path) == []
 
 
-def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
+def test_error_of_a_lock_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
     message = r"file/run\.npz\.lock: cannot be written \(.*\)$"
     with pytest.raises(ResultsError, match=message), locked(tmp_path / "file" / "run.npz"):
         pass
 
 
-def test_a_lock_that_is_a_link_is_told(tmp_path):
+def test_a_lock_that_is_a_link_raises(tmp_path):
     (tmp_path / "run.npz.lock").symlink_to(tmp_path / "nowhere")
     with pytest.raises(ResultsError, match=r"run\.npz\.lock: cannot be written"), locked(tmp_path / "run.npz"):
         pass
@@ -78,7 +78,7 @@ def _signals_as_before():
 
 
 @pytest.mark.usefixtures("_signals_as_before")
-def test_signals_are_noted_the_first_counts_and_a_second_interrupt_ends_at_once(capfd):
+def test_first_signal_is_returned_and_a_second_interrupt_ends_at_once(capfd):
     before = signal.getsignal(signal.SIGTERM)
     with StopSignals() as stopping:
         assert stopping() is None
@@ -99,8 +99,8 @@ def test_a_signal_that_is_ignored_stays_ignored():
         assert stopping() is None
 
 
-class Gone:
-    """A stream whose reader is gone."""
+class ClosedPipe:
+    """A stream to a closed pipe."""
 
     def isatty(self) -> bool:
         return False
@@ -112,16 +112,16 @@ class Gone:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
-def test_what_nobody_reads_ends_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.stderr", Gone())
-    with Output(), progress.shown_progress("run") as shown:
-        shown(1, 2)
-        shown(2, 2)
+def test_a_closed_pipe_does_not_end_a_command(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stderr", ClosedPipe())
+    with Output(), progress.shown_progress("run") as show:
+        show(1, 2)
+        show(2, 2)
     assert main(["job", "couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "soon"])
-def test_a_time_between_checkpoints_that_is_none(text, capsys, monkeypatch):
+def test_invalid_times_between_checkpoints_are_an_error(text, capsys, monkeypatch):
     arguments = ["train", "--settings", "{}", "--out", "x", "--data", "x", "--run-id", "x"]
     assert main([*arguments, "--checkpoint-seconds", text]) == 2
     assert "argument --checkpoint-seconds: " in capsys.readouterr().err

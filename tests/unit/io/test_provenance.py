@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commit and the hardware that ``meta.json`` names."""
+"""Commit and hardware in ``meta.json``."""
 
 import os
 import shutil
@@ -23,9 +23,9 @@ def git(folder: Path, *command: str) -> str:
 
 
 def copied_package(folder: Path) -> Path:
-    """Copy what tells the commit into ``folder``, as a package of the same layout."""
-    of_base = ("errors", "machine", "plugins", "sources")
-    parts = ("__init__.py", "base/__init__.py", *(f"base/{name}.py" for name in of_base))
+    """Copy the modules that find the commit to a package in ``folder``."""
+    base_modules = ("errors", "machine", "plugins", "sources")
+    parts = ("__init__.py", "base/__init__.py", *(f"base/{name}.py" for name in base_modules))
     for part in (*parts, "io/__init__.py", "io/provenance.py"):
         (folder / "rbmbench" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / part, folder / "rbmbench" / part)
@@ -33,7 +33,7 @@ def copied_package(folder: Path) -> Path:
 
 
 def commit_of(package: Path, **variables: str) -> str:
-    """Return the commit that the package names in a process of its own."""
+    """Return the commit that a package finds, in another process."""
     done = subprocess.run(
         [sys.executable, "-c", "from rbmbench.io import provenance; print(provenance.commit())"],
         env=os.environ | {"PYTHONPATH": str(package.parent)} | variables,
@@ -78,12 +78,12 @@ def test_a_file_that_is_edited_and_committed_after_its_import_is_a_change(checko
     assert done.stdout.strip() == git(checkout, "rev-parse", "HEAD") + "+changes"
 
 
-def test_inside_the_checkout_of_another_project_there_is_no_commit(checkout):
+def test_a_package_in_the_checkout_of_another_project_has_no_commit(checkout):
     installed = copied_package(checkout / ".venv" / "lib")
     assert commit_of(installed) == "None"
 
 
-def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
+def test_git_dir_of_another_repository_is_ignored(checkout, tmp_path):
     git(tmp_path, "init", "--quiet", "other")
     commit = commit_of(checkout / "src" / "rbmbench", GIT_DIR=str(tmp_path / "other" / ".git"))
     assert commit == git(checkout, "rev-parse", "HEAD")
@@ -93,7 +93,7 @@ def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
     ("script", "expected"),
     [("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"), ("echo None; exit 6", None)],
 )
-def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
+def test_hardware_names_the_gpus(tmp_path, monkeypatch, script, expected):
     program = tmp_path / "nvidia-smi"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -101,18 +101,18 @@ def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
     assert provenance.hardware()["gpu"] == expected
 
 
-def test_a_process_knows_for_how_long_it_has_been_running():
+def test_seconds_since_the_start_of_a_process():
     code = "import time; time.sleep(0.3); from rbmbench.io import provenance; print(provenance.seconds_since_start())"
-    begun = time.monotonic()
+    start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0.3 <= float(done.stdout) <= time.monotonic() - begun + 0.02  # the kernel counts hundredths
+    assert 0.3 <= float(done.stdout) <= time.monotonic() - start + 0.02  # the kernel counts in steps of 0.01 s
 
 
-def test_the_memory_of_a_process_is_not_that_of_the_one_that_started_it():
+def test_peak_memory_of_a_process_is_not_that_of_its_parent():
     large = bytearray(b"x") * 2**28
     own = provenance.peak_memory_mb()
     assert own > 256
-    print_it = "from rbmbench.io import provenance; print(provenance.peak_memory_mb())"
-    done = subprocess.run([sys.executable, "-c", print_it], capture_output=True, text=True, check=True)
+    code = "from rbmbench.io import provenance; print(provenance.peak_memory_mb())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert len(large) == 2**28
     assert 1 < float(done.stdout) < own - 128

@@ -25,7 +25,7 @@ def read_curve(folder):
     return results.read_table(folder, "curve.parquet")
 
 
-def refused(function, *arguments) -> str:
+def error_of(function, *arguments) -> str:
     with pytest.raises(ResultsError) as caught:
         function(*arguments)
     message = str(caught.value)
@@ -35,27 +35,27 @@ def refused(function, *arguments) -> str:
 
 def test_equal_models_have_equal_bytes(tmp_path, monkeypatch):
     results.write_arrays(tmp_path / "a.npz", MODEL)
-    # Another order of the names, and another time: neither may be in the file.
+    # The file does not depend on the order of names and on the time.
     monkeypatch.setattr("time.time", lambda: 1.0e9)
     monkeypatch.setattr("time.localtime", lambda *_: (2001, 2, 3, 4, 5, 6, 0, 1, 0))
     results.write_arrays(tmp_path / "b.npz", dict(reversed(MODEL.items())))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_json_comes_back_and_is_sorted(tmp_path):
+def test_json_is_sorted_and_read_back(tmp_path):
     write_json(tmp_path / "meta.json", {"b": [1, None], "a": "ä"})
     assert results.read_meta(tmp_path) == {"b": [1, None], "a": "ä"}
     assert (tmp_path / "meta.json").read_text(encoding="utf-8").index('"a"') < 5
 
 
-def test_missing_files_are_named(tmp_path):
+def test_errors_name_missing_files(tmp_path):
     for function, name in (
         (read_curve, "curve.parquet"),
         (lambda folder: results.read_table(folder, "bias.parquet"), "bias.parquet"),
         (results.read_model, "model.npz"),
         (results.read_meta, "meta.json"),
     ):
-        assert f"{name}: is missing" in refused(function, tmp_path)
+        assert f"{name}: is missing" in error_of(function, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -66,38 +66,38 @@ def test_missing_files_are_named(tmp_path):
         (lambda path: write_json(path, {"a": 1}), results.read_meta, "meta.json"),
     ],
 )
-def test_files_cut_short_are_refused(tmp_path, write, read, name):
+def test_truncated_files_raise(tmp_path, write, read, name):
     write(tmp_path / name)
     whole = (tmp_path / name).read_bytes()
     for length in (0, 1, len(whole) // 2):
         (tmp_path / name).write_bytes(whole[:length])
-        assert "cannot be read" in refused(read, tmp_path)
+        assert "cannot be read" in error_of(read, tmp_path)
 
 
-def test_wrong_contents_are_refused(tmp_path):
+def test_invalid_contents_raise(tmp_path):
     results.write_arrays(tmp_path / "model.npz", {**MODEL, "b": np.ones((3, 7), np.float32)})
-    assert "(trials, m, n)" in refused(results.read_model, tmp_path)
+    assert "(trials, m, n)" in error_of(results.read_model, tmp_path)
     results.write_arrays(tmp_path / "model.npz", {"W": MODEL["W"]})
-    assert "array 'b' is missing" in refused(results.read_model, tmp_path)
+    assert "array 'b' is missing" in error_of(results.read_model, tmp_path)
     results.write_table(tmp_path / "curve.parquet", CURVE.drop(columns="metric"))
-    assert "column 'metric' is missing" in refused(results.read_table, tmp_path, "curve.parquet")
+    assert "column 'metric' is missing" in error_of(results.read_table, tmp_path, "curve.parquet")
     results.write_table(tmp_path / "curve.parquet", CURVE.assign(value=["high", "low"]))
-    assert "column 'value'" in refused(results.read_table, tmp_path, "curve.parquet")
+    assert "column 'value'" in error_of(results.read_table, tmp_path, "curve.parquet")
     write_json(tmp_path / "meta.json", [1])
-    assert "not a mapping" in refused(results.read_meta, tmp_path)
+    assert "not a mapping" in error_of(results.read_meta, tmp_path)
 
 
-def test_writable_is_known_before_anything_is_written(tmp_path):
+def test_check_writable_writes_no_file(tmp_path):
     results.check_writable(tmp_path / "not" / "there" / "yet")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("in the way")
     (tmp_path / "link").symlink_to(tmp_path / "to" / "be" / "made")
     results.check_writable(tmp_path / "link" / "smoke")
     assert (tmp_path / "link").is_dir()
-    assert "not a directory" in refused(results.check_writable, tmp_path / "file" / "smoke")
+    assert "not a directory" in error_of(results.check_writable, tmp_path / "file" / "smoke")
 
 
-def test_dates_in_the_future_are_set_to_the_same_moment(tmp_path):
+def test_date_back_sets_future_dates_to_the_present(tmp_path):
     now, files = time.time(), [tmp_path / "a" / name for name in ("old", "slightly ahead", "ahead", "far ahead")]
     files[0].parent.mkdir()
     for file, date in zip(files, (now - 100, now + 30, now + 5e6, now + 1e9), strict=True):
@@ -110,16 +110,16 @@ def test_dates_in_the_future_are_set_to_the_same_moment(tmp_path):
     assert results.date_back(tmp_path / "none") == 0
 
 
-def test_a_flipped_bit_in_a_page_is_told_by_its_checksum(tmp_path):
+def test_a_flipped_bit_in_a_page_raises(tmp_path):
     results.write_table(tmp_path / "curve.parquet", CURVE)
     content = bytearray((tmp_path / "curve.parquet").read_bytes())
-    page = content.index(b"\x28\xb5\x2f\xfd")  # where the first page is compressed by zstd
+    page = content.index(b"\x28\xb5\x2f\xfd")  # start of the first page, compressed by zstd
     content[page + 8] ^= 1
     (tmp_path / "curve.parquet").write_bytes(content)
-    assert "checksum" in refused(results.read_table, tmp_path, "curve.parquet").lower()
+    assert "checksum" in error_of(results.read_table, tmp_path, "curve.parquet").lower()
 
 
-def test_parts_that_kept_metas_share_are_written_once(tmp_path):
+def test_shared_parts_of_metas_are_written_once(tmp_path):
     data = {"title": "Digits (stand-in for OpenTable)", "rows": [2, 3, 5], "source": None}
     metas = {f"run-{k}": {"data": data, "wall": {"s": 0.1 * k}, "parts": [{"data": data, "at": k}]} for k in range(3)}
     write_json(tmp_path / "shared.json", with_shared_parts(metas))
@@ -133,7 +133,7 @@ def test_parts_that_kept_metas_share_are_written_once(tmp_path):
     ("metas", "parts"),
     [({"a": {"part": 2}}, [1, 2]), ({"a": {"part": "x"}}, [1, 2]), ({"a": {"part": 0}}, 3), ([1], [2]), (None, [])],
 )
-def test_kept_metas_without_their_parts_are_one_line(tmp_path, metas, parts):
+def test_metas_without_their_shared_parts_raise(tmp_path, metas, parts):
     write_json(tmp_path / "x.json", {"metas": metas, "parts": parts})
     with pytest.raises(ResultsError, match=r"x\.json: must hold metas and the parts that they name by numbers"):
         results.read_kept_metas(tmp_path / "x.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a run's arrays live: what is picked, why, and the one line that says why not."""
+"""Choice between NumPy and CuPy: its reason and error messages."""
 
 import sys
 
@@ -11,12 +11,12 @@ from rbmbench.kernels import backend_name, backends, pair_kernels, reference_ker
 
 
 @pytest.mark.parametrize("name", ["gpu", "numba", ""])
-def test_unknown_backends_are_named(name):
+def test_unknown_backends_raise(name):
     with pytest.raises(SettingsError, match=f"backend: must be one of auto, numpy, cupy, got '{name}'"):
         backends.choose(name, 1.0)
 
 
-def test_cupy_that_is_not_there_is_one_line(monkeypatch):
+def test_cupy_that_is_not_installed_raises(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     line = r"^backend: must be auto or numpy here, got 'cupy', but CuPy is not installed\Z"
     with pytest.raises(SettingsError, match=line):
@@ -25,7 +25,7 @@ def test_cupy_that_is_not_there_is_one_line(monkeypatch):
 
 
 @pytest.mark.parametrize(("operations", "expected"), [(1e6, "numpy"), (1e12, "cupy")])
-def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
+def test_auto_chooses_the_gpu_for_many_operations(monkeypatch, operations, expected):
     monkeypatch.setattr(backends, "gpu_obstacle", lambda: None)
     monkeypatch.setattr(backends, "import_module", lambda name: name)
     chosen = backends.choose("auto", operations)
@@ -34,7 +34,7 @@ def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
     assert backends.choose("cupy", 1.0) == ("cupy", "requested")
 
 
-def test_a_device_that_does_not_answer_is_named(monkeypatch):
+def test_error_names_the_failure_of_a_device(monkeypatch):
     class Runtime:
         class cuda:
             class runtime:
@@ -50,7 +50,7 @@ def test_a_device_that_does_not_answer_is_named(monkeypatch):
         backends.namespace("cupy")
 
 
-def test_reference_kernels_are_taken_within_the_block_alone():
+def test_reference_kernels_are_used_only_within_the_block():
     array = np.zeros(1)
     before = backend_name(array)
     with reference_kernels():

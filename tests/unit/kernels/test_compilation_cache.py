@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cache of compiled kernels, written by several processes at once."""
+"""Cache of compiled kernels: concurrent writes, damaged files and missing locks."""
 
 import errno
 import fcntl
@@ -30,7 +30,7 @@ def test_overloads_compiled_at_the_same_time_keep_their_code(tmp_path, monkeypat
     monkeypatch.setattr(LockedCacheFile, "_load_index", slow)
     files = [LockedCacheFile(str(tmp_path), "function-7.py311", "stamp") for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda each, key, data: each.save(key, data), files, ["float32", "float64"], [b"one", b"two"]))
+        list(pool.map(lambda file, key, data: file.save(key, data), files, ["float32", "float64"], [b"one", b"two"]))
     assert [files[0].load(key) for key in ("float32", "float64")] == [b"one", b"two"]
 
 
@@ -44,7 +44,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("name", ["function-7.py311.nbi", "function-7.py311.1.nbc"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_removed_with_a_line_and_its_code_compiled_again(tmp_path, damage, name):
+def test_a_damaged_file_is_removed_with_a_warning(tmp_path, damage, name):
     from rbmbench.kernels.numba import LockedCacheFile
 
     cache, path = LockedCacheFile(str(tmp_path), "function-7.py311", "stamp"), tmp_path / name
@@ -58,20 +58,20 @@ def test_a_damaged_file_is_removed_with_a_line_and_its_code_compiled_again(tmp_p
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
-def test_a_file_system_without_locks_is_told_once(tmp_path, monkeypatch, number):
+def test_a_file_system_without_locks_is_one_warning(tmp_path, monkeypatch, number):
     from rbmbench.kernels.numba import LockedCacheFile
 
     def flock(*_):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with warnings.catch_warnings(record=True, action="always") as told:
+    with warnings.catch_warnings(record=True, action="always") as caught:
         for name in ("first-7.py311", "second-11.py311"):
             LockedCacheFile(str(tmp_path), name, "stamp").save("float32", b"code")
-    assert [warning.category for warning in told] == [RbmbenchWarning]
+    assert [warning.category for warning in caught] == [RbmbenchWarning]
 
 
-def test_a_file_of_the_cache_that_was_removed_is_compiled_again(tmp_path):
+def test_a_removed_file_is_a_cache_miss(tmp_path):
     from rbmbench.kernels.numba import LockedCacheFile
 
     cache = LockedCacheFile(str(tmp_path), "function-7.py311", "stamp")
@@ -81,7 +81,7 @@ def test_a_file_of_the_cache_that_was_removed_is_compiled_again(tmp_path):
     assert cache.load("float32") is None
 
 
-def test_kernels_inherit_no_options_from_their_callers():
+def test_every_kernel_sets_its_compiler_options():
     import importlib
     import pkgutil
 

@@ -29,7 +29,7 @@ def normal_rbm(visible, hidden, width, replicas=2, bias=0.0):
     return RBM(W, b + np.float32(bias), c)
 
 
-def states_in_turn(rbm, mean, half_steps, stream):
+def states_of_half_steps(rbm, mean, half_steps, stream):
     """Return the states after half steps, each by the kernels of products and of samples."""
     kernels, states = kernels_for(mean), np.empty_like(mean)
     kernels.sample(mean, stream.next(), states)
@@ -46,10 +46,10 @@ def assert_equal_states(rbm, rows, k=3):
     replicas, n = rbm.c.shape
     mean = np.random.default_rng(5).random((replicas, rows, n)).astype(np.float32)
     for run, half_steps in ((run_chain, 2 * k - 2), (end_of_chain, 2 * k - 1)):
-        ours, theirs = training_stream(replicas), training_stream(replicas)
-        expected = states_in_turn(rbm, mean, half_steps, theirs)
-        assert run(rbm, mean, k, ours, Buffers()).tobytes() == expected.tobytes()
-        assert ours.number == theirs.number
+        stream, other_stream = training_stream(replicas), training_stream(replicas)
+        expected = states_of_half_steps(rbm, mean, half_steps, other_stream)
+        assert run(rbm, mean, k, stream, Buffers()).tobytes() == expected.tobytes()
+        assert stream.number == other_stream.number
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -60,18 +60,18 @@ def test_states_are_those_of_single_half_steps(size, width):
 
 
 @pytest.mark.parametrize("bias", [-3.0, 3.0])
-def test_rows_may_have_few_units_on_or_most(bias):
+def test_states_with_few_or_most_units_on_are_equal(bias):
     assert_equal_states(normal_rbm(293, 131, 0.1, bias=bias), 127)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 30.0, 1e4])
-def test_weights_may_be_extreme(scale):
+def test_states_of_extreme_weights_are_equal(scale):
     rbm = normal_rbm(67, 61, scale)
     rbm.W[0, 3], rbm.W[1, :, 5], rbm.b[1, 7], rbm.c[0, 2] = 0, 0, 200, -200
     assert_equal_states(rbm, 37)
 
 
-def test_replicas_with_wide_steps_are_left_to_single_half_steps():
+def test_replicas_with_wide_steps_are_computed_by_single_half_steps():
     narrow, wide = normal_rbm(131, 67, 0.1), normal_rbm(131, 67, 40.0)
     rbm = RBM(*(np.concatenate(pair) for pair in zip(narrow.parameters, wide.parameters, strict=True)))
     sizes = chain_kernels(rbm.W).memory_sizes(29, 131, 67)
@@ -91,5 +91,5 @@ def test_states_of_trained_models_are_equal():
     assert np.abs(rbm.W).mean() > 0.1
     assert_equal_states(rbm, 97, k=4)
     mean = hidden_mean(rbm, data, Buffers())
-    expected = states_in_turn(rbm, mean, 3, training_stream(1))
+    expected = states_of_half_steps(rbm, mean, 3, training_stream(1))
     assert end_of_chain(rbm, mean, 2, training_stream(1), Buffers()).tobytes() == expected.tobytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every kernel of every backend against brute force in float64, on the same uniforms, in awkward sizes."""
+"""Kernels of all backends against brute force in float64, on the same uniforms."""
 
 import itertools
 from typing import NamedTuple
@@ -25,7 +25,7 @@ VALUES = pytest.mark.parametrize(
 
 
 def activations(values, shape, dtype, seed=3):
-    """Return activations and a bias whose sums are of the wanted size."""
+    """Return activations and a bias with the named values."""
     rng = np.random.default_rng(seed)
     a, bias = rng.normal(0, 2, shape), rng.normal(0, 1, (shape[0], shape[2]))
     if values == "extreme":
@@ -52,16 +52,16 @@ def draw_for(replicas, number=2**32 + 5):
     return Stream(2018, np.arange(3, 3 + replicas), purpose=2, number=number).next()
 
 
-def close_to(sums, x, expected, dtype):
-    """Hold row sums of terms of size |x| to what the type can keep of them."""
+def assert_close_sums(sums, x, expected, dtype):
+    """Check row sums of terms of size |x| to the precision of the type."""
     precision = 3e-6 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(sums, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
 
 
-def hold_means(means, x, dtype):
-    """Hold means to the documented relative error of exp(-x), 2.5e-7 + 8e-8 |x| in float32, and to rounding."""
+def assert_close_means(means, x, dtype):
+    """Check means to the documented relative error of exp(-x), 2.5e-7 + 8e-8 |x| in float32, and to rounding."""
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
-    # exp(-x) is clamped near 79 in float32: what is lost is below 1e-34.
+    # exp(-x) is clamped near 79 in float32: the error is below 1e-34.
     clamped = 1e-34 if dtype == np.float32 else 0
     assert (np.abs(means - sigmoid(x)) <= relative * sigmoid(x) + clamped).all()
 
@@ -73,7 +73,7 @@ def clear_cut(p, u, dtype):
     return clear
 
 
-def test_numba_serves_numpy_arrays_where_it_is_installed():
+def test_backend_of_numpy_arrays_is_numba_if_installed():
     pytest.importorskip("numba")
     assert backend_name(np.empty(3)) == "numba"
     assert kernels_for(np.empty(3)).__name__.endswith("kernels.numba")
@@ -93,7 +93,7 @@ def test_bernoulli_mean(kernels, dtype, shape, values):
     x = precise(a, bias)
     kernels.bernoulli_mean(a, bias)
     assert a.dtype == dtype
-    hold_means(a, x, dtype)
+    assert_close_means(a, x, dtype)
 
 
 @BACKENDS
@@ -106,7 +106,7 @@ def test_softplus_differences_are_added(kernels, dtype, shape, values, first, se
     difference = np.full(shape[:2], 17.0)
     kernels.softplus_difference(a, bias, first, second, difference)
     np.testing.assert_array_equal(a, untouched)
-    close_to(difference - 17, x, (softplus(second * x) - softplus(first * x)).sum(axis=-1), dtype)
+    assert_close_sums(difference - 17, x, (softplus(second * x) - softplus(first * x)).sum(axis=-1), dtype)
 
 
 @BACKENDS
@@ -120,8 +120,8 @@ def test_softplus_sums(kernels, dtype, shape, values):
     np.testing.assert_array_equal(a, untouched)
     kernels.bernoulli_mean_and_softplus_sum(a, bias, sums_with_mean)
     for row_sums in (sums, sums_with_mean):
-        close_to(row_sums, x, softplus(x).sum(axis=-1), dtype)
-    hold_means(a, x, dtype)
+        assert_close_sums(row_sums, x, softplus(x).sum(axis=-1), dtype)
+    assert_close_means(a, x, dtype)
 
 
 @BACKENDS
@@ -143,7 +143,7 @@ def test_samples_compare_the_documented_uniforms_with_the_mean(kernels, dtype, s
     for state in (a, scored):
         assert set(np.unique(state)) <= {0.0, 1.0}
         np.testing.assert_array_equal(state[clear], (u < sigmoid(x))[clear])
-    close_to(log_probability, x, (scored * x - softplus(x)).sum(axis=-1), dtype)
+    assert_close_sums(log_probability, x, (scored * x - softplus(x)).sum(axis=-1), dtype)
 
 
 @BACKENDS
@@ -155,18 +155,18 @@ def test_sampling_at_an_inverse_temperature(kernels, dtype, shape):
     expected = (dtype(scale) * a).astype(dtype)
     kernels.sample_bernoulli(expected, bias, draw)
     kernels.sample_bernoulli(a, bias, draw, scale)
-    # scale * a is rounded once more where it is not fused with the sum: that can turn one unit in 10^6.
+    # scale * a is rounded once more where it is not fused with the sum, which can flip one unit in 10^6.
     assert np.count_nonzero(a != expected) <= 1
 
 
 @BACKENDS
 @DTYPES
 @pytest.mark.parametrize("shape", [(1, 7, 1), (3, 131, 67), (2, 3, 1097)])
-def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(kernels, dtype, shape):
+def test_units_undecided_by_sixteen_bits_are_decided_by_further_bits(kernels, dtype, shape):
     # Every unit's p is put half way between the 16 bits of its own uniform and the next number.
-    draw, sides = draw_for(shape[0]), 65536
-    u = sides * expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
-    p = (np.floor(u) + 0.5) / sides
+    draw, levels = draw_for(shape[0]), 65536
+    u = levels * expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
+    p = (np.floor(u) + 0.5) / levels
     a, bias, out = np.log(p / (1 - p)).astype(dtype), np.zeros((shape[0], shape[2]), dtype), np.empty(shape, dtype)
     kernels.sample(p.astype(dtype), draw, out)
     np.testing.assert_array_equal(out, u % 1 < 0.5)
@@ -177,7 +177,7 @@ def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(kernels,
     kernels.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
     for state in (a, scored):
         np.testing.assert_array_equal(state[clear], (u % 1 < 0.5)[clear])
-    # An open unit's activation is kept to 2e-5 in float32.
+    # The activation of an undecided unit has an error of 2e-5 in float32.
     expected = (scored * x - softplus(x)).sum(axis=-1)
     tolerance = (3e-5 if dtype == np.float32 else 1e-12) * shape[2]
     np.testing.assert_allclose(log_probability, expected, rtol=0, atol=tolerance)
@@ -189,9 +189,9 @@ def with_score(a, bias, draw):
 
 @DTYPES
 @pytest.mark.parametrize("kernel", [lambda a, bias, draw: kernels_for(a).sample_bernoulli(a, bias, draw), with_score])
-def test_rare_states_are_as_rare_as_they_should_be(dtype, kernel):
+def test_counts_of_rare_states_are_poisson(dtype, kernel):
     # Error rate 1e-4: Poisson counts of states with p near e^-14, far below what 16 bits resolve, and of ones of e^-30,
-    # of which 16 million hold one with probability 2e-6.
+    # of which 16 million have one with probability 2e-6.
     if backend_name(np.empty(0)) == "numpy":
         pytest.skip("16 million units take long without numba")
     for activation in (-14.0, 14.0, -30.0, 30.0):
@@ -219,10 +219,10 @@ def test_ascend(kernels, dtype, shape):
     rng = np.random.default_rng(1)
     parameter, up, down = (rng.normal(size=shape).astype(dtype) for _ in range(3))
     expected = parameter.astype(float) + 0.375 * up.astype(float) - 0.03125 * down.astype(float)
-    kept = up.copy(), down.copy()
+    copies = up.copy(), down.copy()
     kernels.ascend(parameter, up, 0.375, down, 0.03125)
     np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-15)
-    np.testing.assert_array_equal([up, down], kept)
+    np.testing.assert_array_equal([up, down], copies)
 
 
 @BACKENDS
@@ -242,7 +242,7 @@ def test_add_deviations(kernels, dtype, shape, pair):
 
 @BACKENDS
 @DTYPES
-def test_deviations_of_a_replica_are_the_same_alone(kernels, dtype):
+def test_deviations_of_a_replica_do_not_depend_on_others(kernels, dtype):
     rng = np.random.default_rng(3)
     first, second, offset = (rng.normal(size=(5, 1031)) for _ in range(3))
     first, second = first.astype(dtype), second.astype(dtype)
@@ -286,7 +286,7 @@ TEMPERED = [
     Tempered(1, 2, 4, 67, 3, 7, 0.5, 2),
     Tempered(2, 1, 3, 3, 71, 7, 0.5, 3),
     Tempered(1, 2, 7, 5, 2, 11, 6.0, 4),
-    # So many multiplications that no library makes the products.
+    # So many multiplications that no library computes the products.
     Tempered(1, 1, 101, 127, 83, 2, 0.2, 5),
 ]
 
@@ -330,7 +330,7 @@ def test_tempered_sweeps(kernels, dtype, case):
     parameters, visible = case.parameters(dtype), case.start(dtype)
     draw = draw_for(case.replicas)
     end, by_hand, swaps, margin = sweep_by_hand(case, dtype, draw, parameters, visible)
-    # The seeds are such that rounding decides nothing and that some swaps are refused.
+    # With these seeds rounding decides no state, and some swaps are rejected.
     assert margin > (2e-6 if dtype == np.float32 else 1e-11)
     pairs = case.replicas * case.sets * case.sweeps * (case.chains - 1)
     assert 0 < swaps < pairs
@@ -341,18 +341,18 @@ def test_tempered_sweeps(kernels, dtype, case):
 
 
 @BACKENDS
-def test_tempered_sweeps_may_be_cut_anywhere(kernels):
+def test_tempered_sweeps_may_be_split_into_calls(kernels):
     case = TEMPERED[1]
-    parameters, whole, cut = case.parameters(np.float32), case.start(np.float32), case.start(np.float32)
+    parameters, whole, split = case.parameters(np.float32), case.start(np.float32), case.start(np.float32)
     stream, pieces = Stream(1, [0, 1]), []
     samples = np.empty((2, 3, 13, 7), np.float32)
     kernels.tempered_sweeps(*parameters, case.betas(np.float32), stream.next(), whole, samples)
     stream = Stream(1, [0, 1])
     for sweeps in (2, 1, 10):
         pieces.append(np.empty((2, 3, sweeps, 7), np.float32))
-        kernels.tempered_sweeps(*parameters, case.betas(np.float32), stream.take(sweeps), cut, pieces[-1])
+        kernels.tempered_sweeps(*parameters, case.betas(np.float32), stream.take(sweeps), split, pieces[-1])
     np.testing.assert_array_equal(np.concatenate(pieces, axis=2), samples)
-    np.testing.assert_array_equal(cut, whole)
+    np.testing.assert_array_equal(split, whole)
 
 
 def log_weights_by_hand(W, b, c):
@@ -377,16 +377,16 @@ def test_hidden_log_weights(kernels, m, n, scale):
 
 @BACKENDS
 @pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("which", ["weights", "visible bias"])
-def test_hidden_log_weights_of_huge_parameters_of_one_sign(kernels, sign, which):
+@pytest.mark.parametrize("parameter", ["weights", "visible bias"])
+def test_hidden_log_weights_of_huge_parameters_of_one_sign(kernels, sign, parameter):
     W, b, c = np.ones((5, 4)), np.zeros(5), np.linspace(-1, 1, 4)
-    {"weights": W, "visible bias": b}[which][...] = sign * 690.0
+    {"weights": W, "visible bias": b}[parameter][...] = sign * 690.0
     log_weights = kernels.hidden_log_weights(W, b, c)
     np.testing.assert_allclose(log_weights, log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12)
 
 
 @BACKENDS
-def test_hidden_log_weights_that_only_just_fit_float64(kernels):
+def test_hidden_log_weights_near_the_limit_of_float64(kernels):
     # Halves of the hidden units that cancel: each half's factor is near the limit, their product is not.
     rng = np.random.default_rng(0)
     W = np.concatenate([rng.uniform(200, 330, (7, 2)), -rng.uniform(200, 330, (7, 2))], axis=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernels for rows of many replicas, in every backend, against the algorithms as the paper writes them."""
+"""Coupling kernels of all backends against the algorithms of the paper."""
 
 from functools import cache
 
@@ -63,7 +63,7 @@ def means(units, dtype):
 
 
 @cache
-def coupled_by_the_book(units, dtype, redraw_both):
+def coupled_by_hand(units, dtype, redraw_both):
     """Return (v, v', met, rejections) of algorithms 1 and 3 of Qiu, Zhang, Wang, row by row."""
     (p, p2), where, results = means(units, dtype), keys(), []
 
@@ -100,7 +100,7 @@ def coupled_by_the_book(units, dtype, redraw_both):
 
 
 def coupled(kernels, a, other, bias, where, redraw_both, at=None):
-    """Return what `couple_visible` makes of copies."""
+    """Return the result of `couple_visible` on copies."""
     a, other, met, rejections = a.copy(), other.copy(), np.full(ROWS, 7, np.uint8), np.full(ROWS, -1)
     kernels.couple_visible(a, other, bias, where, at or draw(), redraw_both, met, rejections)
     return a, other, met, rejections
@@ -111,10 +111,10 @@ def coupled(kernels, a, other, bias, where, redraw_both, at=None):
 @pytest.mark.parametrize(
     ("units", "redraw_both"), [(1, True), (5, False), (67, True), (67, False), (131, True), (1097, False)]
 )
-def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both):
+def test_pairs_are_those_of_the_algorithms_of_the_paper(kernels, dtype, units, redraw_both):
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
     (a, other, bias), where = activations(units, dtype), keys()
-    expected = coupled_by_the_book(units, dtype, redraw_both)
+    expected = coupled_by_hand(units, dtype, redraw_both)
     for array, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
         np.testing.assert_array_equal(array, wanted)
     met = expected[2] == 1
@@ -125,14 +125,14 @@ def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both)
 
 @BACKENDS
 @DTYPES
-def test_rows_do_not_depend_on_what_other_rows_there_are(kernels, dtype):
+def test_rows_do_not_depend_on_other_rows(kernels, dtype):
     (a, other, bias), where = activations(67, dtype), keys()
     whole = coupled(kernels, a, other, bias, where, True)
     rows = np.array([2, 3, 11, 23])
     v, v2, met, rejections = a[rows], other[rows], np.empty(4, np.uint8), np.empty(4, np.int64)
     kernels.couple_visible(v, v2, bias, where.select(rows), draw(), True, met, rejections)
-    for some, of_all in zip((v, v2, met, rejections), whole, strict=True):
-        np.testing.assert_array_equal(some, of_all[rows])
+    for selected, all_rows in zip((v, v2, met, rejections), whole, strict=True):
+        np.testing.assert_array_equal(selected, all_rows[rows])
 
 
 @BACKENDS
@@ -174,35 +174,35 @@ def test_products_of_states(kernels, dtype, few_differ):
     neighbours = np.abs(states - (rng.random((ROWS, m)) < (0.1 if few_differ else 0.5))).astype(dtype)
     matrix = rng.normal(size=(4, m, n)).astype(dtype)
     replica = np.repeat(np.arange(4), np.diff(bounds))
-    expected, beside = (np.einsum("im,imn->in", s.astype(float), matrix[replica]) for s in (states, neighbours))
+    expected, expected_other = (np.einsum("im,imn->in", s.astype(float), matrix[replica]) for s in (states, neighbours))
     product, other = np.full((2, ROWS, n), np.nan, dtype)
     tolerance = {"rtol": 0, "atol": 2e-5 if dtype == np.float32 else 1e-13}
     kernels.multiply_states(states, bounds, matrix, product)
     np.testing.assert_allclose(product, expected, **tolerance)
     kernels.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
-    np.testing.assert_allclose(other, beside, **tolerance)
+    np.testing.assert_allclose(other, expected_other, **tolerance)
 
 
 @COMPILED
 def test_rejection_sampling_ends():
-    # Only 1 of 50 000 proposals is accepted: with one unit, P(0|h') falls short of P(0|h) by d = 2e-5.
-    rows, short = 300_007, 2e-5
-    every = RowKeys(np.zeros(rows, np.int64), np.arange(rows), np.zeros(rows, np.uint8))
+    # Only 1 of 50 000 proposals is accepted: with one unit, P(0|h') is less than P(0|h) by 2e-5.
+    rows, gap = 300_007, 2e-5
+    pairs = RowKeys(np.zeros(rows, np.int64), np.arange(rows), np.zeros(rows, np.uint8))
     start = Draw(np.uint32(5), np.array([1], np.uint32), np.uint32(2), np.uint64(3))
-    enters = row_uniforms(start, every)[0] > 1 - 2 * short
-    where = every.select(np.flatnonzero(enters & (toss_rows(start, every, np.full((rows, 1), 0.5))[:, 0] == 0)))
-    ends = len(where.row_id)
-    assert ends > 3
-    a, other = np.zeros((ends, 1)), np.full((ends, 1), np.log((0.5 + short) / (0.5 - short)))
-    met, rejections = np.ones(ends, np.uint8), np.full(ends, -1)
+    rejected = row_uniforms(start, pairs)[0] > 1 - 2 * gap
+    where = pairs.select(np.flatnonzero(rejected & (toss_rows(start, pairs, np.full((rows, 1), 0.5))[:, 0] == 0)))
+    count = len(where.row_id)
+    assert count > 3
+    a, other = np.zeros((count, 1)), np.full((count, 1), np.log((0.5 + gap) / (0.5 - gap)))
+    met, rejections = np.ones(count, np.uint8), np.full(count, -1)
     kernels_for(a).couple_visible(a, other, np.zeros((1, 1)), where, start, False, met, rejections)
     assert not met.any()
     assert rejections.max() == ATTEMPTS - 1
-    # Those who were not cut off took what only h' gives more often; the others may have either state.
+    # Accepted proposals have the state that h' gives more often; after the last attempt either is possible.
     assert (other[rejections < ATTEMPTS - 1] == 1).all()
 
 
-def test_attempts_and_branches_take_numbers_of_their_own():
+def test_attempts_and_branches_have_their_own_numbers():
     stream = Stream(7, [1, 2], purpose=3, number=11)
     branch = stream.branch()
     assert stream.number == 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA kernels beyond test_kernels.py: whole runs on device arrays, on the CPU, and compiling for devices."""
+"""CUDA kernels on the CPU: whole runs on device arrays, and compilation for devices."""
 
 import ctypes
 import os
@@ -36,7 +36,7 @@ DATA = binary_data(23, 7)
 
 @pytest.fixture
 def device(monkeypatch):
-    """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
+    """The CPU as the device of the backend "cupy", with one launch per operation."""
     monkeypatch.setenv("RBMBENCH_FUSED", "off")
     with runs_on_cpu() as device:
         yield device
@@ -52,26 +52,26 @@ def trained(name, backend, precision="float64", k=None, **settings):
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())
 def test_a_run_on_a_device_is_that_on_the_host(device, name):
     # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
-    ours, theirs = trained(name, "cupy"), trained(name, "numpy")
-    assert (ours.backend["backend"], ours.backend["backend_reason"]) == ("cupy", "a test")
+    result, host = trained(name, "cupy"), trained(name, "numpy")
+    assert (result.backend["backend"], result.backend["backend_reason"]) == ("cupy", "a test")
     for part in ("W", "b", "c"):
-        assert type(getattr(ours.rbm, part)) is np.ndarray
-        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+        assert type(getattr(result.rbm, part)) is np.ndarray
+        np.testing.assert_allclose(getattr(result.rbm, part), getattr(host.rbm, part), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(result.curve.value, host.curve.value, rtol=1e-8, atol=1e-10)
 
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 2), ("parallel_tempering", None)])
 def test_a_run_in_float32_draws_the_same_states(device, name, k):
-    ours, theirs = trained(name, "cupy", "float32", k), trained(name, "numpy", "float32", k)
-    # One unit that turned would move its weight by rate / batch = 1/60; what rounding does is below 1e-5.
-    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=0, atol=1e-5)
+    result, host = trained(name, "cupy", "float32", k), trained(name, "numpy", "float32", k)
+    # One flipped unit would change its weight by rate / batch = 1/60; rounding errors are below 1e-5.
+    np.testing.assert_allclose(result.rbm.W, host.rbm.W, rtol=0, atol=1e-5)
 
 
 @NEEDS_COMPILER
 def test_the_whole_data_set_as_a_batch(device):
-    ours, theirs = (trained("cd", backend, batch=len(DATA)) for backend in ("cupy", "numpy"))
-    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
+    result, host = (trained("cd", backend, batch=len(DATA)) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(result.rbm.W, host.rbm.W, rtol=1e-8, atol=1e-10)
 
 
 @NEEDS_COMPILER
@@ -79,15 +79,15 @@ def test_the_whole_data_set_as_a_batch(device):
 def test_chains_of_any_number_and_a_proxy(device, name):
     settings = {"batch": 6, "iterations": 7, "trials": 2, "seed": 2, "precision": "float64", "evaluate_every": 5}
     settings |= {"estimator": name, "options": {"chains": 11}, "proxy": {"chains": 3, "steps": 2}}
-    ours, theirs = (trainer.train(DATA, hidden=5, backend=backend, **settings) for backend in ("cupy", "numpy"))
-    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
-    assert "reconstruction_log_likelihood" in set(ours.curve.metric)
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+    result, host = (trainer.train(DATA, hidden=5, backend=backend, **settings) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(result.rbm.W, host.rbm.W, rtol=1e-8, atol=1e-10)
+    assert "reconstruction_log_likelihood" in set(result.curve.metric)
+    np.testing.assert_allclose(result.curve.value, host.curve.value, rtol=1e-8, atol=1e-10)
 
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["pcd", "parallel_tempering"])
-def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
+def test_a_stopped_run_resumes_bit_for_bit(device, tmp_path, monkeypatch, name):
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
     whole = trained(name, "cupy")
     checkpoint, evaluate = tmp_path / "checkpoint.npz", trainer.Loop._evaluate
@@ -115,8 +115,8 @@ def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
     stage = {"until": 7, "estimator": {"name": "cd", "options": {"k": 2}}, "update": {"name": rule}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
     settings = parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
-    ours, theirs = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
-    for parameter, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
+    result, host = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
+    for parameter, expected in zip((result.W, result.b, result.c), (host.W, host.b, host.c), strict=True):
         np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-11)
 
 
@@ -134,7 +134,7 @@ def test_steps_copy_nothing_to_the_device(device, name):
         before = DeviceArray.copied_in
         trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
         copies.append(DeviceArray.copied_in - before)
-    # All copy data, initial parameters and what is evaluated; the first also what stays, as the trials.
+    # All copy data, initial parameters and evaluated rows; the first also constants, such as the trials.
     assert copies[0] > copies[1] == copies[2]
 
 
@@ -164,7 +164,7 @@ def test_exact_values_and_likelihoods(device, shape):
     assert backend_name(on_device.W) == "cupy"
     log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
-    # Rows may be on either side.
+    # Rows may be on the host or on the device.
     for data in (rows, DeviceArray(rows)):
         likelihoods = log_likelihood(on_device, data, log_partition)
         np.testing.assert_allclose(likelihoods, log_likelihood(host, rows, log_partition), rtol=1e-13)
@@ -190,14 +190,14 @@ def test_annealing_on_device_arrays(device, base):
 
 
 @NEEDS_COMPILER
-def test_runs_too_large_to_enumerate_leave_snapshots_on_the_host(device):
+def test_snapshots_of_large_runs_are_on_the_host(device):
     values = {"hidden": 26, "batch": 6, "iterations": 4, "trials": 2, "evaluate_every": 2, "precision": "float64"}
-    ours, theirs = (trainer.train(binary_data(23, 27), backend=backend, **values) for backend in ("cupy", "numpy"))
-    assert ours.snapshots["snapshot_iterations"].tolist() == [0, 2, 4]
-    for name, expected in theirs.snapshots.items():
-        assert type(ours.snapshots[name]) is np.ndarray
-        np.testing.assert_allclose(ours.snapshots[name], expected, rtol=0, atol=1e-10)
-    assert not np.array_equal(ours.snapshots["snapshot_W"][0], ours.snapshots["snapshot_W"][2])
+    result, host = (trainer.train(binary_data(23, 27), backend=backend, **values) for backend in ("cupy", "numpy"))
+    assert result.snapshots["snapshot_iterations"].tolist() == [0, 2, 4]
+    for name, expected in host.snapshots.items():
+        assert type(result.snapshots[name]) is np.ndarray
+        np.testing.assert_allclose(result.snapshots[name], expected, rtol=0, atol=1e-10)
+    assert not np.array_equal(result.snapshots["snapshot_W"][0], result.snapshots["snapshot_W"][2])
 
 
 @NEEDS_COMPILER
@@ -208,13 +208,13 @@ def test_snapshots_are_evaluated_on_device_arrays(device, further, threads):
     snapshots["snapshot_iterations"] = np.array([0, 5, 7])
     settings = parse(AnnealingSettings, {"particles": 5, "temperatures": 17, **further}, "annealing")
     rows, test = binary_data(23, 13), {"test": binary_data(3, 13)}
-    ours, theirs = (
+    result, host = (
         annealed_curve(snapshots, rows, settings, test, arrays=arrays, threads=threads)
         for arrays in (DeviceNamespace, np)
     )
     assert device.launches["softplus_sum"]  # of the rows
-    assert ours.drop(columns="value").equals(theirs.drop(columns="value"))
-    np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-9)
+    assert result.drop(columns="value").equals(host.drop(columns="value"))
+    np.testing.assert_allclose(result.value, host.value, rtol=1e-9)
 
 
 @NEEDS_COMPILER
@@ -222,10 +222,10 @@ def test_bias_is_measured_on_device_arrays(device):
     host, biases = random_rbm(7, 5, (2,), scale=0.5), []
     tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=40)
     for rbm in (host, host.like(DeviceArray(np.empty(0)))):
-        truths = {"exact": gradient_bias.ground_truth(rbm, DATA, GroundTruthSettings(method="exact"))}
-        truths["parallel_tempering"] = gradient_bias.ground_truth(rbm, DATA, tempered)
+        ground_truths = {"exact": gradient_bias.ground_truth(rbm, DATA, GroundTruthSettings(method="exact"))}
+        ground_truths["parallel_tempering"] = gradient_bias.ground_truth(rbm, DATA, tempered)
         settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=20)
-        measured = gradient_bias.measure(rbm, DATA, settings, truths)
+        measured = gradient_bias.measure(rbm, DATA, settings, ground_truths)
         biases.append(measured[measured.quantity != "seconds_per_estimate"].value.to_numpy())
     np.testing.assert_allclose(*biases, rtol=1e-8, atol=1e-12)
 
@@ -237,23 +237,23 @@ def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chai
     rbm = random_rbm(m, n, (2,), scale=0.1, dtype=precision)
     assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < _device.SHARED_BYTES) == fits
     start = binary_data(2 * chains, m).reshape(2, 1, chains, m).astype(precision)
-    ends = []
+    results = []
     for array in (np.empty(0), DeviceArray(np.empty(0))):
         visible = np.array(start, like=array)
         samples = np.empty_like(visible, shape=(2, 1, 2, m))
         sampler = samplers.ParallelTemperingSampler(chains)
         sampler.sweep(rbm.like(array), visible, training_stream(2), samples)
-        ends.append((on_host(visible), on_host(samples)))
-    for ours, theirs in zip(*ends, strict=True):
-        # Rounding may turn one unit in 10^6; a swap of chains that it turned would show as dozens.
-        assert np.count_nonzero(ours != theirs) <= (3 if precision == np.float32 else 0)
+        results.append((on_host(visible), on_host(samples)))
+    for result, host in zip(*results, strict=True):
+        # Rounding may flip one unit in 10^6; another swap of chains would change dozens.
+        assert np.count_nonzero(result != host) <= (3 if precision == np.float32 else 0)
 
 
-def everything(reverse):
-    """Return what every kernel with barriers makes of some arrays, with threads in one order or the other."""
+def all_results(reverse):
+    """Return the results of all kernels with barriers, with threads in one of two orders."""
     rng, arrays = np.random.default_rng(0), []
     with cuda_on_cpu(reverse_threads=reverse):
-        # The last is longer than what a block samples at a time.
+        # The last size is more than a block samples at a time.
         for units, kernel in product((3, 37, 4099), ("mean", "score", "difference")):
             a = DeviceArray(rng.normal(0, 2, (2, 19, units)).astype(np.float32))
             c, sums = DeviceArray(rng.normal(0, 1, (2, units)).astype(np.float32)), DeviceArray(np.zeros((2, 19)))
@@ -272,13 +272,13 @@ def everything(reverse):
 
 @NEEDS_COMPILER
 def test_no_result_depends_on_the_order_of_threads():
-    for ours, theirs in zip(everything(reverse=False), everything(reverse=True), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for forward, reverse in zip(all_results(reverse=False), all_results(reverse=True), strict=True):
+        np.testing.assert_array_equal(forward, reverse)
 
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("waiting", [0, 5, 256])
-def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
+def test_a_barrier_that_some_threads_miss_is_detected(device, monkeypatch, waiting):
     source = """typedef REAL real;
     extern "C" __global__ void broken(real* out, int waiting) {
         if ((int)threadIdx.x < waiting) __syncthreads();
@@ -297,16 +297,16 @@ def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
 
 
 @NEEDS_COMPILER
-@pytest.mark.parametrize(("asked", "fits"), [(8 * 256, True), (8 * 255, False), (64 * 1024, True)])
-def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch, asked, fits):
+@pytest.mark.parametrize(("size", "fits"), [(8 * 256, True), (8 * 255, False), (64 * 1024, True)])
+def test_a_write_beyond_the_requested_shared_memory_is_detected(monkeypatch, size, fits):
     source = """typedef REAL real;
     extern __shared__ double shared_memory[];
     extern "C" __global__ void broken(real* out) { shared_memory[threadIdx.x] = out[threadIdx.x]; }"""
     monkeypatch.setattr(_device, "source", lambda: source)
     for name in ("signatures", "_library"):
         monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
-    with cuda_on_cpu(shared_limit=max(asked, _device.SHARED_BYTES)) as device:
-        run = partial(device.launch, "broken", np.dtype(np.float64), 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
+    with cuda_on_cpu(shared_limit=max(size, _device.SHARED_BYTES)) as device:
+        run = partial(device.launch, "broken", np.dtype(np.float64), 2, (256, 1), (DeviceArray(np.zeros(256)),), size)
         if fits:
             run()
         else:
@@ -315,13 +315,13 @@ def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch
 
 
 @pytest.mark.parametrize("kernel", ["bernoulli_mean", "softplus_sum"])
-def test_arrays_that_are_not_contiguous_are_refused(kernel):
+def test_arrays_that_are_not_contiguous_raise(kernel):
     a = DeviceArray(np.zeros((2, 4, 3))).swapaxes(0, 1)
     with pytest.raises(ValueError, match="not C-contiguous"):
         getattr(kernels_for(a), kernel)(a, DeviceArray(np.zeros((4, 3))), *[a][: kernel == "softplus_sum"])
 
 
-def test_nothing_imports_cupy_for_numpy_arrays():
+def test_cupy_is_not_imported_for_numpy_arrays():
     code = "import numpy, sys; from rbmbench.training import trainer; trainer.backend_name(numpy.empty(0))"
     code += "; print('cupy' in sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -329,7 +329,7 @@ def test_nothing_imports_cupy_for_numpy_arrays():
 
 
 def compile_with_nvcc(nvcc, source, architecture, options, folder):
-    """Return what nvcc complains of."""
+    """Return the error messages of nvcc."""
     (folder / "kernels.cu").write_text(source, encoding="utf-8")
     command = [nvcc, "-cubin", f"-arch={architecture}", *options, "-Werror", "all-warnings"]
     files = ["-o", str(folder / "kernels.cubin"), str(folder / "kernels.cu")]
@@ -338,7 +338,7 @@ def compile_with_nvcc(nvcc, source, architecture, options, folder):
 
 
 def compile_with_nvrtc(library, source, architecture, options):
-    """Return what NVRTC, the compiler that CuPy takes, complains of."""
+    """Return the error messages of NVRTC, the compiler of CuPy."""
     nvrtc, program, size = ctypes.CDLL(library), ctypes.c_void_p(), ctypes.c_size_t()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None) == 0
     flags = [option.encode() for option in (*options, f"--gpu-architecture={architecture}")]

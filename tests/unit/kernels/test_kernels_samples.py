@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernels that unlearn samples and count distances, in every backend, against the formulas."""
+"""Kernels of all backends that unlearn samples and count distances, against the formulas."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ SIZES = pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (3, 1, 67, 31), (2, 7, 5
 
 
 def parameters(replicas, m, n, dtype, seed):
-    """Return W, b, c, normal."""
+    """Return normal W, b and c."""
     rng = np.random.default_rng(seed)
     return [rng.normal(size=shape).astype(dtype) for shape in ((replicas, m, n), (replicas, m), (replicas, n))]
 
 
 def states(replicas, chains, units, dtype, seed):
-    """Return states of 0 and 1; a unit that is off in all chains is among them."""
+    """Return binary states, whose first unit is off in all chains."""
     bits = np.stack([binary_data(chains, units, seed + r) for r in range(replicas)]).astype(dtype)
     bits[:, :, 0] = 0
     return bits
@@ -29,19 +29,19 @@ def states(replicas, chains, units, dtype, seed):
 @BACKENDS
 @DTYPES
 @SIZES
-def test_samples_are_unlearned_as_the_formula_says(kernels, dtype, sizes):
+def test_unlearn_samples_computes_the_formula(kernels, dtype, sizes):
     replicas, chains, m, n = sizes
-    ours, drift = parameters(replicas, m, n, dtype, 1), parameters(replicas, m, n, dtype, 2)
+    model, drift = parameters(replicas, m, n, dtype, 1), parameters(replicas, m, n, dtype, 2)
     visible, hidden = states(replicas, chains, m, dtype, 3), states(replicas, chains, n, dtype, 5)
     decay, rate = np.linspace(0.2, 1, replicas).astype(dtype), np.linspace(0.7, 0.1, replicas).astype(dtype)
     expected = []
     for r in range(replicas):
         x, h = visible[r].astype(np.float64), hidden[r].astype(np.float64)
         statistics = x.T @ h / chains, x.mean(axis=0), h.mean(axis=0)
-        parts = zip(ours, drift, statistics, strict=True)
+        parts = zip(model, drift, statistics, strict=True)
         expected.append([float(decay[r]) * p[r].astype(float) + d[r] - float(rate[r]) * s for p, d, s in parts])
-    kernels.unlearn_samples(*ours, *drift, decay, rate, visible, hidden)
-    for part, wanted in zip(ours, zip(*expected, strict=True), strict=True):
+    kernels.unlearn_samples(*model, *drift, decay, rate, visible, hidden)
+    for part, wanted in zip(model, zip(*expected, strict=True), strict=True):
         tolerance = 1e-6 if dtype == np.float32 else 1e-14
         np.testing.assert_allclose(part, np.stack(wanted), rtol=tolerance, atol=4 * tolerance)
 
@@ -49,7 +49,7 @@ def test_samples_are_unlearned_as_the_formula_says(kernels, dtype, sizes):
 @BACKENDS
 @DTYPES
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 7, 13, 5), (3, 29, 101, 67), (1, 3, 1031, 131)])
-def test_every_sample_is_counted_at_its_distance(kernels, dtype, sizes):
+def test_count_distances_counts_every_sample(kernels, dtype, sizes):
     replicas, rows, samples, m = sizes
     x, s = binary_data(rows, m, 1), np.stack([binary_data(samples, m, 7 + r) for r in range(replicas)])
     distance = (x[None, :, None] != s[:, None]).sum(axis=-1)
@@ -68,21 +68,21 @@ def lazy(replicas, m, n, dtype, decay, rate):
 
 @HOST_BACKENDS
 @DTYPES
-def test_decay_and_drift_may_be_lazy(kernels, dtype):
+def test_unlearn_lazily_equals_unlearn_samples(kernels, dtype):
     # Decays that make W whole after 64 samples, after 7, and at every sample.
     replicas, m, n = 3, 13, 7
-    ours = lazy(replicas, m, n, dtype, (1, 0.6, 0), (0.3, 0.2, 0.1))
-    expected, drift = ([part.astype(np.float64) for part in ours[k : k + 3]] for k in (0, 3))
+    lazy_model = lazy(replicas, m, n, dtype, (1, 0.6, 0), (0.3, 0.2, 0.1))
+    expected, drift = ([part.astype(np.float64) for part in lazy_model[k : k + 3]] for k in (0, 3))
     for number in range(70):
         visible, hidden = states(replicas, 1, m, dtype, number), states(replicas, 1, n, dtype, 100 + number)
-        kernels.unlearn_lazily(ours, visible[:, 0], hidden[:, 0])
-        decay, rate = ours.decay.astype(float), ours.rate.astype(float)
+        kernels.unlearn_lazily(lazy_model, visible[:, 0], hidden[:, 0])
+        decay, rate = lazy_model.decay.astype(float), lazy_model.rate.astype(float)
         numpy_kernels.unlearn_samples(*expected, *drift, decay, rate, visible, hidden)
-        np.testing.assert_array_equal(ours.W_transposed, ours.W.swapaxes(-1, -2))
+        np.testing.assert_array_equal(lazy_model.W_transposed, lazy_model.W.swapaxes(-1, -2))
         tolerance = 1e-4 if dtype == np.float32 else 1e-12
-        for part, wanted in zip((ours.whole(), ours.b, ours.c), expected, strict=True):
+        for part, wanted in zip((lazy_model.whole(), lazy_model.b, lazy_model.c), expected, strict=True):
             np.testing.assert_allclose(part, wanted, rtol=tolerance, atol=tolerance)
-    assert ours.factor.tolist() == [6, 0, 0]
+    assert lazy_model.factor.tolist() == [6, 0, 0]
 
 
 @HOST_BACKENDS
@@ -91,13 +91,13 @@ def test_decay_and_drift_may_be_lazy(kernels, dtype):
 def test_lazy_chains_are_gibbs_chains_of_the_whole_weights(kernels, dtype, steps, m, n):
     replicas, count, stream = 2, 71, Stream(5, [3, 7])
     # Without decay every number is exact in float32, so that activations do not depend on the order of sums.
-    ours = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
-    model, drift = ([part.copy() for part in ours[k : k + 3]] for k in (0, 3))
+    lazy_model = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
+    model, drift = ([part.copy() for part in lazy_model[k : k + 3]] for k in (0, 3))
     hidden, samples = np.ones((replicas, n), dtype), np.empty((replicas, count, m), np.uint8)
     expected, draw = hidden.copy()[:, None], stream.take(2 * steps * count)
     for s in (slice(0, 5), slice(5, count)):  # the pieces continue
-        of_piece = draw._replace(number=np.uint64(2 * steps * s.start))
-        kernels.draw_lazily(ours, steps, hidden, of_piece, samples[:, s])
+        piece_draw = draw._replace(number=np.uint64(2 * steps * s.start))
+        kernels.draw_lazily(lazy_model, steps, hidden, piece_draw, samples[:, s])
     for s in range(count):
         W, b, c = model
         for step in range(steps):
@@ -107,23 +107,23 @@ def test_lazy_chains_are_gibbs_chains_of_the_whole_weights(kernels, dtype, steps
             expected = visible @ W
             numpy_kernels.sample_bernoulli(expected, c, draw._replace(number=first + np.uint64(1)))
         np.testing.assert_array_equal(samples[:, s], visible[:, 0])
-        numpy_kernels.unlearn_samples(*model, *drift, ours.decay, ours.rate, visible, expected)
+        numpy_kernels.unlearn_samples(*model, *drift, lazy_model.decay, lazy_model.rate, visible, expected)
     np.testing.assert_array_equal(hidden, expected[:, 0])
     tolerance = 1e-4 if dtype == np.float32 else 1e-12
-    np.testing.assert_allclose(ours.whole(), model[0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(lazy_model.whole(), model[0], rtol=tolerance, atol=tolerance)
 
 
 @HOST_BACKENDS
 @DTYPES
 def test_lazy_herding_ends_at_fixed_points_of_the_whole_weights(kernels, dtype):
     replicas, m, n, count = 2, 67, 31, 71
-    ours = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
+    lazy_model = lazy(replicas, m, n, dtype, (1, 1 if dtype == np.float32 else 0.5), (1 / 64, 1 / 32))
     hidden, samples = np.ones((replicas, n), dtype), np.empty((replicas, 1, m), np.uint8)
     means = np.empty(samples.shape, np.float32)
     different = set()
     for _ in range(count):
-        W, b, c = ours.whole(), ours.b.copy(), ours.c.copy()
-        kernels.herd_lazily(ours, 50, hidden, samples, means)
+        W, b, c = lazy_model.whole(), lazy_model.b.copy(), lazy_model.c.copy()
+        kernels.herd_lazily(lazy_model, 50, hidden, samples, means)
         visible = samples.astype(dtype)
         np.testing.assert_array_equal((visible @ W)[:, 0] + c > 0, hidden)
         np.testing.assert_array_equal((hidden[:, None] @ W.swapaxes(-1, -2))[:, 0] + b > 0, samples[:, 0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `make test-processor` sets takes effect; the other tests then show that they rest on no rounding of this one."""
+"""`make test-processor` computes as on an old processor, so that tests depend on no rounding of this one."""
 
 import os
 
@@ -20,5 +20,5 @@ def test_numpy_and_openblas_compute_as_on_an_old_processor():
 
 def test_kernels_are_compiled_for_an_old_processor():
     numba = pytest.importorskip("numba")
-    pytest.importorskip("rbmbench.kernels.numba")  # which sets features where the user has named no processor
+    pytest.importorskip("rbmbench.kernels.numba")  # sets features if the user has named no processor
     assert (numba.config.CPU_NAME, numba.config.CPU_FEATURES) == ("nehalem", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products with binary states against float64, in every way, and what they may not depend on."""
+"""Products with binary states, by all algorithms, against float64."""
 
 import os
 import platform
@@ -31,10 +31,10 @@ SHAPES = [(1, 1, 1), (7, 3, 1), (1, 131, 37), (67, 5, 31), (61, 61, 17), (29, 67
 
 @pytest.fixture(params=WAYS)
 def kernels(request):
-    """The kernels of a backend, with all products made in one way."""
-    chosen, way = request.param
+    """Kernels of a backend, with one algorithm for all products."""
+    backend, way = request.param
     with ways.by_hand(way):
-        yield chosen
+        yield backend
 
 
 def states_and_matrix(shape, dtype, replicas=3):
@@ -43,13 +43,13 @@ def states_and_matrix(shape, dtype, replicas=3):
     return states, np.random.default_rng(11).normal(size=(replicas, units, columns)).astype(dtype)
 
 
-def turned(array):
+def column_major(array):
     """Return the same array with contiguous columns, as transposed parameters and states have."""
     return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def unaligned(array):
-    """Return the same array at an address that is a multiple of its numbers' size only, and not to be written to."""
+    """Return the same array, read-only, at an address aligned only to the size of its numbers."""
     raw = np.empty(array.nbytes + 3 * array.itemsize, np.uint8)
     start = array.itemsize + (-raw.ctypes.data % array.itemsize)
     copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -78,9 +78,9 @@ def tolerance(matrix):
 def test_products_are_those_of_float64(kernels, dtype, shape):
     states, matrix = states_and_matrix(shape, dtype)
     expected = exact(states, matrix)
-    for of_states in (states, turned(states)):
-        for of_matrix in (matrix, turned(matrix)):
-            products = product(kernels, of_states, of_matrix)
+    for left in (states, column_major(states)):
+        for right in (matrix, column_major(matrix)):
+            products = product(kernels, left, right)
             np.testing.assert_allclose(products, expected, rtol=0, atol=tolerance(matrix))
 
 
@@ -97,25 +97,25 @@ def states_of_many_densities(shape, dtype):
 def test_rows_may_have_any_number_of_units_on(kernels, dtype, shape):
     states, matrix = states_of_many_densities(shape, dtype)
     expected, bound = exact(states, matrix), 2 * tolerance(matrix)  # both are rounded
-    for of_states in (states, turned(states)):
-        for of_matrix in (matrix, turned(matrix)):
-            products = product(kernels, of_states, of_matrix)
+    for left in (states, column_major(states)):
+        for right in (matrix, column_major(matrix)):
+            products = product(kernels, left, right)
             np.testing.assert_allclose(products, expected, rtol=0, atol=bound)
 
 
 @NEEDS_NUMBA
 @DTYPES
-def test_products_of_rows_by_tables_do_not_depend_on_how_many_units_are_on_in_others(dtype):
+def test_products_by_tables_do_not_depend_on_other_rows(dtype):
     states, matrix = states_of_many_densities((131, 257, 37), dtype)
     with ways.by_hand("tables"):
         together = product(host_kernels, states, matrix)
-        for some in (slice(1, 2), slice(3, 130, 2), slice(17, 29)):
-            alone = product(host_kernels, states[:, some], matrix)
-            assert alone.tobytes() == together[:, some].tobytes()
+        for rows in (slice(1, 2), slice(3, 130, 2), slice(17, 29)):
+            alone = product(host_kernels, states[:, rows], matrix)
+            assert alone.tobytes() == together[:, rows].tobytes()
 
 
 @DTYPES
-def test_entries_may_be_all_alike(kernels, dtype):
+def test_states_may_be_all_equal(kernels, dtype):
     for value in (0, 1):
         states = np.full((2, 31, 131), value, dtype)
         matrix = np.random.default_rng(3).integers(-9, 9, (2, 131, 37)).astype(dtype)
@@ -135,7 +135,7 @@ def test_there_may_be_no_replicas_and_no_rows(kernels):
 
 
 @DTYPES
-def test_one_set_of_states_serves_all_replicas(kernels, dtype):
+def test_states_may_be_shared_by_all_replicas(kernels, dtype):
     states, matrix = states_and_matrix((67, 131, 37), dtype)
     shared = np.broadcast_to(states[0], states.shape)
     np.testing.assert_array_equal(product(kernels, shared, matrix), product(kernels, shared.copy(), matrix))
@@ -150,24 +150,24 @@ def test_replicas_and_rows_do_not_depend_on_others(kernels, dtype):
 
 
 @DTYPES
-def test_packed_rows_serve_many_products(kernels, dtype):
+def test_packed_rows_are_used_in_several_products(kernels, dtype):
     states, matrix = states_and_matrix((67, 131, 37), dtype, replicas=1)
     packed = kernels.packed_rows(states[0].astype(np.uint8))
     out = np.empty((67, 37), dtype)
-    for of_matrix in (matrix[0], turned(matrix[0]), -matrix[0]):
-        kernels.multiply_packed(packed, of_matrix, out)
-        np.testing.assert_allclose(out, exact(states[0], of_matrix), rtol=0, atol=tolerance(matrix))
+    for right in (matrix[0], column_major(matrix[0]), -matrix[0]):
+        kernels.multiply_packed(packed, right, out)
+        np.testing.assert_allclose(out, exact(states[0], right), rtol=0, atol=tolerance(matrix))
 
 
 @DTYPES
 @pytest.mark.parametrize("mean", [0.5, 1e-30, 2.0, -1.0])
 @pytest.mark.parametrize("column", [0, 66])
-def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, mean, column):
+def test_means_in_one_replica_do_not_change_products_of_others(kernels, dtype, mean, column):
     states, matrix = states_and_matrix((29, 67, 31), dtype)
     expected = product(kernels, states, matrix)
     states[1, 17, column] = mean
-    for of_states in (states, turned(states)):
-        products = product(kernels, of_states, matrix)
+    for left in (states, column_major(states)):
+        products = product(kernels, left, matrix)
         if ways.requested() == "tensor_cores" and dtype == np.float32:
             assert np.isnan(products[1, 17]).all()
         else:
@@ -178,7 +178,7 @@ def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, me
 @NEEDS_NUMBA
 @pytest.mark.parametrize("fault", [2, 255])
 @pytest.mark.parametrize("column", [0, 66])
-def test_rows_other_than_0_and_1_are_not_packed(fault, column):
+def test_packing_rows_that_are_not_binary_raises(fault, column):
     rows = np.zeros((29, 67), np.uint8)
     rows[17, column] = fault
     with pytest.raises(ValueError, match="must be 0 or 1"):
@@ -214,8 +214,8 @@ out = np.empty((2, 67, 37), np.float32)
 with ways.by_hand("tables"):
     kernels.multiply_binary(states, matrix, out)
     np.testing.assert_allclose(out, states.astype(float) @ matrix, rtol=0, atol=1e-4)
-    turned = np.ascontiguousarray(matrix.swapaxes(1, 2)).swapaxes(1, 2)
-    kernels.multiply_binary(states, turned, out)
+    column_major = np.ascontiguousarray(matrix.swapaxes(1, 2)).swapaxes(1, 2)
+    kernels.multiply_binary(states, column_major, out)
     np.testing.assert_allclose(out, states.astype(float) @ matrix, rtol=0, atol=1e-4)
 counts = np.zeros((2, 67, 132), np.int64)
 kernels.count_distances(kernels.packed_rows(states[0]), states, counts)
@@ -228,8 +228,8 @@ for row, count in zip(distance.reshape(-1, 67), counts.reshape(-1, 132)):
 @NEEDS_NUMBA
 @pytest.mark.slow
 @pytest.mark.parametrize("processor", ["haswell", "znver2", "x86-64-v2"])
-def test_other_processors_code_is_right(processor, tmp_path):
+def test_code_for_other_processors_is_right(processor, tmp_path):
     if platform.machine() != "x86_64":
         pytest.skip("names of x86-64 processors")
-    for_it = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=os.environ | for_it)
+    variables = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=os.environ | variables)

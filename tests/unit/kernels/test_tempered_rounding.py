@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many tempered sweeps in one call, with rounded weights, have the states of few sweeps a call, bit for bit."""
+"""Many tempered sweeps in one call, with rounded weights, have the states of few sweeps per call, bit for bit."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def normal_parameters(visible, hidden, width, bias=0.0, replicas=2):
 
 
 def states_of_sweeps(parameters, sets, chains, sweeps_a_call):
-    """Return the states after sweeps, and those at inverse temperature 1 after each, for calls of so many sweeps."""
+    """Return the states after all sweeps, and those at inverse temperature 1 after each sweep."""
     W = parameters[0]
     replicas, m, _ = W.shape
     stream, betas = training_stream(replicas), np.linspace(0, 1, chains, dtype=np.float32)
@@ -42,9 +42,9 @@ def assert_equal_states(parameters, sets=1, chains=11):
 
     assert LEAST_SWEEPS < SWEEPS
     visible, samples = states_of_sweeps(parameters, sets, chains, SWEEPS)
-    by_few, samples_by_few = states_of_sweeps(parameters, sets, chains, LEAST_SWEEPS - 1)
-    assert visible.tobytes() == by_few.tobytes()
-    assert samples.tobytes() == samples_by_few.tobytes()
+    few_visible, few_samples = states_of_sweeps(parameters, sets, chains, LEAST_SWEEPS - 1)
+    assert visible.tobytes() == few_visible.tobytes()
+    assert samples.tobytes() == few_samples.tobytes()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -55,12 +55,12 @@ def test_states_do_not_depend_on_sweeps_a_call(size, width):
 
 
 @pytest.mark.parametrize("bias", [-5.0, 5.0])
-def test_few_units_may_be_on_or_most(bias):
+def test_states_with_few_or_most_units_on_are_equal(bias):
     assert_equal_states(normal_parameters(331, 307, 0.05, bias))
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 30.0, 1e4, 1e30])
-def test_weights_may_be_extreme(scale):
+def test_states_of_extreme_weights_are_equal(scale):
     W, b, c = normal_parameters(331, 307, scale)
     W[0, 3], W[1, :, 5], b[1, 7], c[0, 2] = 0, 0, 200, -200
     assert_equal_states((W, b, c))

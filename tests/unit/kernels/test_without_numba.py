@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Without Numba the NumPy kernels do everything, and give what Numba's give."""
+"""Results of the NumPy kernels, without Numba, equal those with Numba."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ pytest.importorskip("numba")
 
 BLOCKED = "import sys; sys.modules['numba'] = None\n"
 
-# What is computed in both worlds: float64, so that no uniform of these seeds lies between two roundings of a mean.
+# Computed with and without Numba, in float64, so that no uniform of these seeds lies between two roundings of a mean.
 WORK = """
 import numpy as np
 from rbmbench import datasets, estimators, samplers
@@ -32,28 +32,28 @@ OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 
 def work():
     rng = np.random.default_rng(0)
     data = (rng.random((23, 7)) < 0.4).astype(np.uint8)
-    found = {"kernels": np.array(backend_name(np.empty(0)))}
+    outputs = {"kernels": np.array(backend_name(np.empty(0)))}
     for name in estimators.REGISTRY.names():
         result = trainer.train(
             data, hidden=5, estimator=name, options=OPTIONS.get(name, {}), batch=6, iterations=37, trials=3, seed=2,
             precision="float64", evaluate_every=10,
         )
-        found |= {f"{name}.W": result.rbm.W, f"{name}.b": result.rbm.b, f"{name}.c": result.rbm.c}
-        found[f"{name}.curve"] = result.curve.value.to_numpy()
+        outputs |= {f"{name}.W": result.rbm.W, f"{name}.b": result.rbm.b, f"{name}.c": result.rbm.c}
+        outputs[f"{name}.curve"] = result.curve.value.to_numpy()
     wide = RBM(rng.normal(size=(2, 101, 7)), rng.normal(size=(2, 101)), rng.normal(size=(2, 7)))
     rows = (rng.random((11, 101)) < 0.5).astype(np.uint8)
-    found["log_partition"] = exact_log_partition(wide)
-    found["gradient"] = exact_gradient(wide, rows).flat()
-    found["log_likelihood"] = log_likelihood(wide, rows, 0.0)
-    found["simulated"] = datasets.load("simulated_rbm", visible=31, hidden=11, rows=53).train
+    outputs["log_partition"] = exact_log_partition(wide)
+    outputs["gradient"] = exact_gradient(wide, rows).flat()
+    outputs["log_likelihood"] = log_likelihood(wide, rows, 0.0)
+    outputs["simulated"] = datasets.load("simulated_rbm", visible=31, hidden=11, rows=53).train
     trained = result.rbm
     tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=60)
     truth = gradient_bias.ground_truth(trained, data, tempered)
-    found["ground_truth"] = truth.mean
+    outputs["ground_truth"] = truth.mean
     settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=50)
     measured = gradient_bias.measure(trained, data, settings, {"x": truth})
-    found["measured"] = measured[measured.quantity != "seconds_per_estimate"].value.to_numpy()
-    return found
+    outputs["measured"] = measured[measured.quantity != "seconds_per_estimate"].value.to_numpy()
+    return outputs
 """
 
 
@@ -67,9 +67,9 @@ def run_blocked(code, *arguments):
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory):
-    """The arrays of WORK with Numba, here, and without it, in another process."""
-    path = tmp_path_factory.mktemp("without") / "found.npz"
+def results(tmp_path_factory):
+    """Arrays of WORK with Numba, and without it from another process."""
+    path = tmp_path_factory.mktemp("without") / "outputs.npz"
     run_blocked(WORK + "\nnp.savez(sys.argv[1], **work())", str(path))
     space = {}
     exec(WORK, space)
@@ -77,24 +77,24 @@ def both(tmp_path_factory):
         return space["work"](), {name: file[name] for name in file.files}
 
 
-def test_each_process_has_its_backend(both):
-    assert [str(arrays["kernels"]) for arrays in both] == ["numba", "numpy"]
+def test_each_process_has_its_backend(results):
+    assert [str(arrays["kernels"]) for arrays in results] == ["numba", "numpy"]
 
 
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())
 @pytest.mark.filterwarnings("default")
-def test_training_gives_the_same(both, name):
-    ours, theirs = both
+def test_training_gives_the_same_model(results, name):
+    with_numba, without_numba = results
     for part in ("W", "b", "c", "curve"):
-        np.testing.assert_allclose(theirs[f"{name}.{part}"], ours[f"{name}.{part}"], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(without_numba[f"{name}.{part}"], with_numba[f"{name}.{part}"], rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize(
     "name", ["log_partition", "gradient", "log_likelihood", "ground_truth", "measured", "simulated"]
 )
-def test_evaluation_gives_the_same(both, name):
-    ours, theirs = both
-    np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-8, atol=1e-10)
+def test_evaluation_gives_the_same_values(results, name):
+    with_numba, without_numba = results
+    np.testing.assert_allclose(without_numba[name], with_numba[name], rtol=1e-8, atol=1e-10)
 
 
 PART_OF_THE_SUITE = ["model/test_gibbs", "model/test_rbm", "estimators/test_estimators", "base/test_streams"]
@@ -102,7 +102,7 @@ PART_OF_THE_SUITE += ["likelihood/test_likelihood"]
 
 
 @pytest.mark.slow
-def test_part_of_the_suite_passes_without_it(repository):
+def test_part_of_the_suite_passes_without_numba(repository):
     code = """
     import pytest
     sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *sys.argv[1:]]))
@@ -113,7 +113,7 @@ def test_part_of_the_suite_passes_without_it(repository):
     assert " failed" not in printed
 
 
-def test_numba_that_may_not_compile_gives_way_to_numpy():
+def test_numpy_kernels_are_used_if_numba_may_not_compile():
     code = """
     import numpy as np
     from rbmbench.kernels import backend_name, kernels_for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of bias and variance: layout, numbers, notes, formats."""
+"""Table of bias and variance: layout, numbers, notes and formats."""
 
 import shutil
 import subprocess
@@ -29,8 +29,8 @@ ROWS = {
         "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6), numbers(1e-3, 1e-4, 1e-6)],
     }
 }
-MADE = {"iterations": 4000, "estimate.estimates": 2000}
-OF_PAPER = {"iterations": 10000, "estimate.estimates": 50000}
+SETTINGS = {"iterations": 4000, "estimate.estimates": 2000}
+PAPER_SETTINGS = {"iterations": 10000, "estimate.estimates": 50000}
 
 
 def wide_of(spec) -> pd.DataFrame:
@@ -47,12 +47,12 @@ def certainty_layout(spec) -> pd.DataFrame:
 
 @pytest.fixture
 def spec(tmp_path):
-    changes = differences(MADE, OF_PAPER, "toy_3")
+    changes = differences(SETTINGS, PAPER_SETTINGS, "toy_3")
     values = table(tmp_path, ROWS, published=PUBLISHED) | {"differences": changes}
     return parse(BiasVarianceSpec, values, "test")
 
 
-def test_rows_with_their_own_number_of_samples_name_it(spec):
+def test_rows_name_their_own_number_of_samples(spec):
     (row,) = spec.rows
     more = spec.model_copy(update={"rows": (row, row.model_copy(update={"name": "toy_37", "samples": 37}))})
     assert paper_layout(more)["", "problem"].tolist() == ["Toy & Bars", "Toy & Bars, 37 samples"]
@@ -110,7 +110,7 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     values = table(tmp_path, ROWS, published=PUBLISHED, meta=stand_in("letters"))
     values["rows"][0] |= {"ground_truth": {"samples": 500}}
     samples = "ground_truth.samples"
-    values["differences"] = differences(MADE | {samples: 500}, OF_PAPER | {samples: 200000}, "toy_3")
+    values["differences"] = differences(SETTINGS | {samples: 500}, PAPER_SETTINGS | {samples: 200000}, "toy_3")
     spec = parse(BiasVarianceSpec, values, "test")
     notes = spec.table(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [
@@ -121,7 +121,7 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     ]
 
 
-def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
+def test_markdown_has_table_notes_and_numbers(spec, tmp_path):
     text_tables.write_markdown(charts.table_of(spec, wide_of(spec)), tmp_path / "table.md")
     text = (tmp_path / "table.md").read_text()
     assert text.startswith("# Table 1 of popcd: Bias\n")
@@ -134,7 +134,7 @@ def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
     assert "- Scale: tiny" in text
 
 
-def test_tex_of_any_text_is_text():
+def test_tex_text_escapes_special_characters():
     assert text_tables.tex_text(r"\input{x}~^$_%&#") == (
         r"\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}\$\_\%\&\#"
     )
@@ -172,7 +172,7 @@ def test_three_significant_digits(value, text):
     assert text_tables.significant(value) == text
 
 
-def test_interval_has_digits_enough_to_tell_its_ends_apart():
+def test_interval_has_enough_digits_to_distinguish_its_ends():
     assert text_tables.interval(0.023041, 0.023044) == "0.023041 to 0.023044"
     assert text_tables.interval(1.0, 2.0) == "1.00 to 2.00"
     assert text_tables.interval(0.5, 0.5) == "0.500 to 0.500"
@@ -180,7 +180,7 @@ def test_interval_has_digits_enough_to_tell_its_ends_apart():
 
 
 @pytest.mark.parametrize(
-    ("cells", "power", "form", "shown"),
+    ("cells", "power", "form", "expected"),
     [
         (["0.0260", "1.59", ""], 0, "S[table-format=1.4]", ["0.0260", "1.59", ""]),
         (["6.93e-05", "0.000313"], -4, "S[table-format=1.3]", ["0.693", "3.13"]),
@@ -188,8 +188,8 @@ def test_interval_has_digits_enough_to_tell_its_ends_apart():
         (["1.04e-10", "0.000585"], 0, "S[table-format=1.2e-2]", ["1.04e-10", "5.85e-4"]),
     ],
 )
-def test_numbers_of_a_column_share_a_power_of_ten(cells, power, form, shown):
-    assert text_tables._number_column(cells) == (power, form, shown)
+def test_numbers_of_a_column_share_a_power_of_ten(cells, power, form, expected):
+    assert text_tables._number_column(cells) == (power, form, expected)
 
 
 def test_words_are_no_column_of_numbers():
@@ -206,7 +206,7 @@ def test_words_are_no_column_of_numbers():
         (0.5, -float("inf"), float("inf"), "0.500"),
     ],
 )
-def test_the_interval_decides_how_many_digits_are_shown(value, low, high, text):
+def test_number_of_digits_depends_on_the_interval(value, low, high, text):
     assert text_tables.by_interval(value, low, high) == text
 
 

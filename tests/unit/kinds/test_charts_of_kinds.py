@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts: what figures show as data, and figures that are drawn from nothing else."""
+"""Charts of figures as data, and pictures drawn from them."""
 
 from dataclasses import replace
 from typing import Literal
@@ -39,7 +39,7 @@ def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
     assert charts.read(Chart, tmp_path / "chart.json") == chart
 
 
-def test_a_chart_counts_epochs_where_the_figure_does_and_ends_at_the_ceiling(tmp_path):
+def test_a_chart_counts_epochs_and_ends_at_the_ceiling_of_its_metric(tmp_path):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": np.linspace(1.5, 0.5, 41) + np.zeros((5, 1))}}})
     values["panels"][0] |= {"epoch": 50, "batch": 5}
     spec = parse_spec(values, "test")
@@ -58,7 +58,7 @@ SQUARES = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 4.0, 9.0, 25.0]}
 
 
 class Plain(FigureSpec):
-    """A figure that says only what it shows."""
+    """A figure that defines only a chart."""
 
     kind: Literal["plain"] = "plain"
 
@@ -86,20 +86,20 @@ class Plain(FigureSpec):
         return Chart(panels=(panel,))
 
 
-def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
+def test_a_chart_is_enough_for_the_picture_and_the_page(tmp_path):
     spec = Plain(key="own_fig1", paper="own", title="Squares", scale="tiny")
     files = {ending: str(tmp_path / f"own_fig1.{ending}") for ending in ("json", "csv", "md", "png", "pdf")}
     charts.write_figure(spec, spec.read(), **files)
     chart = charts.read(Chart, files["json"])
     assert (chart.title, chart.caption, chart.key) == ("Squares", "Squares.", "own_fig1")
-    drawn = panel_of(chart.panels[0])
-    assert (drawn.x, drawn.series[0].mean) == ((1, 2, 3, 5), (1.0, 4.0, 9.0, 25.0))
-    assert (drawn.lines[0].value, drawn.printed[0].at) == (30.0, 4.0)
+    page_panel = panel_of(chart.panels[0])
+    assert (page_panel.x, page_panel.series[0].mean) == ((1, 2, 3, 5), (1.0, 4.0, 9.0, 25.0))
+    assert (page_panel.lines[0].value, page_panel.printed[0].at) == (30.0, 4.0)
     picture = np.asarray(Picture.open(files["png"]).convert("RGB"))
     assert np.ptp(picture) > 0
-    made = Layout(str(tmp_path / "made"))
-    charts.write(chart, made.figure(spec.key, "json"))
-    redraw(made.root, spec.key, tmp_path / "again")
+    layout = Layout(str(tmp_path / "made"))
+    charts.write(chart, layout.figure(spec.key, "json"))
+    redraw(layout.root, spec.key, tmp_path / "again")
     again = Layout(str(tmp_path / "again")).figure(spec.key, "png")
     np.testing.assert_array_equal(Picture.open(again).convert("RGB"), picture)
 
@@ -108,7 +108,7 @@ OWN = Series(key="own", label="Own", x=(0.0, 1.0, 2.0), mean=(3.0, None, 5.0))
 SHARES = OWN.model_copy(update={"mean": (0.0, 0.5, 1.0)})
 CURVES = (OWN, Series(key="empty", label="Empty", x=(), mean=()))
 AXES = {"x": Axis(title="x", ticks=("p", "q", "r")), "y": Axis(title="y")}
-SHOWN = (
+PARTS = (
     {"series": CURVES},
     {"series": (OWN,), "drawn_as": "points"},
     {"series": (OWN,), "drawn_as": "cells"},
@@ -121,22 +121,22 @@ SHOWN = (
 
 # Every way to draw on one sheet, and every sheet once.
 @pytest.mark.parametrize(
-    ("shown", "sheet"), [*((shown, PAGE) for shown in SHOWN), *((SHOWN[0], sheet) for sheet in PUBLICATION.values())]
+    ("parts", "sheet"), [*((parts, PAGE) for parts in PARTS), *((PARTS[0], sheet) for sheet in PUBLICATION.values())]
 )
-def test_a_chart_without_a_layout_or_a_legend_has_a_picture(tmp_path, shown, sheet):
-    panels = tuple(ChartPanel(name=name, title="T", **AXES, **shown) for name in "abcd")
+def test_a_chart_without_a_layout_or_a_legend_has_a_picture(tmp_path, parts, sheet):
+    panels = tuple(ChartPanel(name=name, title="T", **AXES, **parts) for name in "abcd")
     picture = draw_chart(Chart(title="Own", panels=panels), sheet)
     assert [ax.get_title(loc="left") for ax in picture.axes[:4]] == [f"({name}) T" for name in "abcd"]
     style.save(picture, tmp_path / "own.png")
 
 
 @pytest.mark.parametrize("name", ["mean", "high", "median"])
-def test_a_curve_without_a_value_for_each_x_is_refused(name):
+def test_a_curve_without_a_value_for_each_x_raises(name):
     with pytest.raises(ValidationError, match="cd_1: must have 3 values, one for each x, got 2"):
         Series(key="cd_1", label="CD-1", x=(1.0, 2.0, 3.0), **{"mean": (), name: (5.0, 7.0)})
 
 
-def test_a_chart_of_another_version_is_one_line(tmp_path):
+def test_a_chart_of_another_version_raises(tmp_path):
     file = tmp_path / "chart.json"
     file.write_text('{"key": "own_fig1"}')
     with pytest.raises(ResultsError, match=r"chart.json: version must be 2, got 1; make the figure or table again"):

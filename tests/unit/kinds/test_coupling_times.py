@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coupled chains: the model and starts they get, the subcommand, and the figure of their stopping times."""
+"""Stopping times of coupled chains: models and starts, the subcommand, and the figure."""
 
 import json
 
@@ -30,25 +30,25 @@ def settings(**changes) -> CouplingSettings:
 
 @pytest.fixture
 def sampler(monkeypatch):
-    """A sampler that notes what it is asked for; chain i takes i + 1 steps, and the rest are cut."""
-    asked = {"starts": []}
+    """Calls of a replaced sampler, in which chain i takes i + 1 steps, up to the longest."""
+    calls = {"starts": []}
 
     def stopping_times(rbm, start, meeting_times, longest, stream, first):
-        asked.update(coupling=meeting_times, longest=longest)
-        asked["starts"].append(start)
+        calls.update(coupling=meeting_times, longest=longest)
+        calls["starts"].append(start)
         return np.minimum(first + np.arange(1, start.shape[1] + 1), longest)[None].astype(np.int32)
 
     monkeypatch.setattr(meeting_times, "stopping_times", stopping_times)
-    return asked
+    return calls
 
 
-def test_the_model_is_normal_and_the_starts_are_fair_coins():
+def test_model_is_normal_and_starts_are_uniform():
     rbm, start = start_of(settings(visible=101, hidden=53))
     assert (rbm.W.shape, rbm.b.shape, rbm.c.shape) == ((1, 101, 53), (1, 101), (1, 53))
     assert start.shape == (1, 503, 101)
     assert start.dtype == rbm.W.dtype
     assert set(np.unique(start)) == {0, 1}
-    # Each of these fails by chance at one seed in a thousand.
+    # Error rate 1e-3 each.
     assert stats.kstest(rbm.W.ravel() / 0.3, "norm").pvalue > 1e-3
     assert stats.binomtest(int(start.sum()), start.size).pvalue > 1e-3
 
@@ -64,7 +64,7 @@ def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
 
 
 @pytest.mark.parametrize("coupling", ["rbm", "general", "both_layers", "from_start"])
-def test_chains_that_run_in_parts_meet_as_if_they_ran_together(monkeypatch, coupling):
+def test_stopping_times_do_not_depend_on_parts(monkeypatch, coupling):
     times = coupled_stopping_times(settings(coupling=coupling))
     assert len(set(times.tolist())) > 3
     monkeypatch.setattr(meeting_times, "PAIRS", 503)
@@ -88,13 +88,13 @@ def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
     assert records_of(results.read_meta(tmp_path / "chains")) == []
 
 
-def test_wrong_settings_are_one_line(capsys):
+def test_invalid_settings_are_an_error(capsys):
     assert main(["job", "couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
     assert "coupling: must be 'general', 'rbm', 'both_layers' or 'from_start', got 'maximal'" in capsys.readouterr().err
 
 
 def chains(folder, times) -> str:
-    """Write stopping times as the subcommand does; return the folder."""
+    """Write stopping times as the subcommand does, and return the folder."""
     table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
     results.write_table(folder / "stopping_times.parquet", table)
     write_json(folder / "meta.json", {"settings": {}})
@@ -146,13 +146,13 @@ def test_the_figure_shows_shares_of_all_pairs(spec, tmp_path):
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
-def test_the_caption_tells_early_meetings_and_cuts(spec):
+def test_caption_has_shares_of_early_meetings_and_cuts(spec):
     words = spec.caption(spec.read())
     assert "general coupling (Algorithm 1), 20 % met within 10 steps and 60 % were cut" in words
     assert "coupling for RBMs (Algorithm 3), 80 % met within 10 steps and 0 % were cut" in words
 
 
-def test_times_that_cannot_be_are_one_line(tmp_path):
+def test_invalid_times_raise(tmp_path):
     values = coupling_figure(tmp_path, rbm=[0, 2])
     with pytest.raises(ResultsError, match=r"stopping_times\.parquet: must be times of at least 1, got 0"):
         parse(CouplingTimesSpec, values, "test").read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures: what is drawn, in which style, and that equal numbers give equal bytes."""
+"""Figures of learning curves: lines, titles, limits, legends and reproducible files."""
 
 import numpy as np
 import pandas as pd
@@ -85,7 +85,7 @@ def test_titles_name_settings_that_are_not_the_paper_s(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"rate": 0.02}}
     title = drawn(tmp_path / "one", {"a": panel}).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
     assert title.endswith("\nVariant of Figure 1 of popcd, tiny scale\nrate 0.1 (paper: 0.02)")
-    # What has no room in a title is in the caption.
+    # Differences that do not fit into the title are in the caption.
     values = figure(tmp_path / "more", {"a": panel})
     change = {"panel": "a", "value": list(range(30)), "published": list(range(31)), "kind": "setting"}
     values["differences"] += [change | {"setting": f"update.{name}"} for name in ("first", "second", "third")]
@@ -97,13 +97,13 @@ def test_titles_name_settings_that_are_not_the_paper_s(tmp_path):
 
 
 @pytest.mark.parametrize("side_by_side", [1, 2, 3])
-def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
+def test_texts_above_panels_do_not_overlap(tmp_path, side_by_side):
     values = rising(-5.0)
     values[2, 4] = np.inf
-    titled = stand_in("mnist")
-    titled["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
+    meta = stand_in("mnist")
+    meta["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
     without = ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10", "UCD"]
-    panel = {"curves": {"cd_1": values}, "meta": titled, "without": without}
+    panel = {"curves": {"cd_1": values}, "meta": meta, "without": without}
     result = drawn(tmp_path, dict(zip("abc"[:side_by_side], 3 * [panel], strict=False)))
     result.draw_without_rendering()
     for ax in result.axes[:side_by_side]:
@@ -112,7 +112,7 @@ def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
             assert text.get_window_extent().x1 < end
 
 
-def test_panel_of_which_nothing_is_finite_says_so(tmp_path):
+def test_panel_without_finite_values_has_a_note(tmp_path):
     ax = drawn(tmp_path, {"a": {"curves": {"cd_1": np.full((3, 5), np.nan)}}}).axes[0]
     assert "no trial with finite values" in texts(ax)
     assert "left out: CD-1 trial 0 (not finite at iteration 0)" in texts(ax)
@@ -123,7 +123,7 @@ def test_one_trial_has_no_band(tmp_path):
     assert len(ax.collections) == 1
 
 
-def test_vertical_range_is_not_squashed_by_the_start():
+def test_vertical_range_excludes_a_low_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
     curves = pd.DataFrame({"curve": 0, "x": iterations, "mean": mean, "high": mean + 0.5})
@@ -132,7 +132,7 @@ def test_vertical_range_is_not_squashed_by_the_start():
     assert -99.6 < high < -99
 
 
-def test_vertical_range_holds_a_divergence(tmp_path):
+def test_vertical_range_includes_a_divergence(tmp_path):
     ax = drawn(tmp_path, {"a": {"curves": {"cd_1": falling(-15.0, -5.0), "pop_cd_1": rising(-4.0)}}}).axes[0]
     low, high = ax.get_ylim()
     assert low < 13 * -15
@@ -147,14 +147,14 @@ def test_equal_numbers_give_equal_bytes(tmp_path, ending):
     assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
 
 
-def test_unwritable_figure_is_one_line(tmp_path):
+def test_unwritable_figure_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="cannot be written"):
         style.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
 
 
 @pytest.mark.parametrize("text", [r"$\foo$", "$_$", "costs $5, not $7"])
-def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path, text):
+def test_dollars_in_titles_and_labels_are_no_formulas(tmp_path, text):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}) | {"title": text}
     values["panels"][0]["runs"][0]["label"] = text
     spec = parse(LearningCurvesSpec, values, "test")
@@ -162,14 +162,14 @@ def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path,
     picture.axes[0].set(yscale="log", ylim=(3, 700))
     style.save(picture, tmp_path / "a.png")
     (legend,) = picture.legends
-    shown = [picture._suptitle, *legend.get_texts()]
-    assert all(text in artist.get_text() and not artist.get_parse_math() for artist in shown)
+    artists = [picture._suptitle, *legend.get_texts()]
+    assert all(text in artist.get_text() and not artist.get_parse_math() for artist in artists)
     ticks = picture.axes[0].get_yticklabels(which="both")
     assert ticks
     assert all(tick.get_parse_math() for tick in ticks)
 
 
-def test_a_curve_that_dives_far_below_all_others_is_cut_off_with_an_arrow(tmp_path):
+def test_a_curve_far_below_all_others_is_cut_off_with_an_arrow(tmp_path):
     curves = {"cd_1": falling(-500.0, -5.0), "pop_cd_1": rising(-4.0), "pt_10": rising(-5.0)}
     ax = drawn(tmp_path, {"a": {"curves": curves}}).axes[0]
     assert ax.get_ylim()[0] > 13 * -30
@@ -177,7 +177,7 @@ def test_a_curve_that_dives_far_below_all_others_is_cut_off_with_an_arrow(tmp_pa
     assert words == " down to -6.5e+03"
 
 
-def test_no_arrow_points_at_a_climb(tmp_path):
+def test_a_rising_curve_has_no_arrow(tmp_path):
     ax = drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0, start=-900), "pop_cd_1": rising(-4.0)}}}).axes[0]
     assert [text for text in ax.texts if text.get_gid() == "dive"] == []
 

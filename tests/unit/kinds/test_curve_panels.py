@@ -22,7 +22,7 @@ from rbmbench.reporting.frames import Band
 from rbmbench.reporting.style import ARROW
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
-SHOWN = ["log_likelihood", "reconstruction_log_likelihood", "compared_log_likelihood"]
+COMPARED_METRICS = ["log_likelihood", "reconstruction_log_likelihood", "compared_log_likelihood"]
 CURVES = {"ucd": rising(-5.0, trials=3)}
 
 
@@ -30,7 +30,7 @@ def spec_of(tmp_path, panels, **more) -> LearningCurvesSpec:
     return parse(LearningCurvesSpec, figure(tmp_path, panels, **more), "test")
 
 
-def shown(tmp_path, panels, **more) -> tuple:
+def draw(tmp_path, panels, **more) -> tuple:
     """Return the picture of a figure, and its caption."""
     spec = spec_of(tmp_path, panels, **more)
     return drawn(spec), spec.caption(spec.read())
@@ -42,7 +42,7 @@ def diagnostic_panel(**more) -> dict:
 
 
 def test_a_panel_shows_the_metric_it_names(tmp_path):
-    picture, caption = shown(tmp_path, {"a": {"curves": CURVES}, "b": diagnostic_panel()})
+    picture, caption = draw(tmp_path, {"a": {"curves": CURVES}, "b": diagnostic_panel()})
     likelihood, times = picture.axes[:2]
     (line,) = times.get_lines()
     np.testing.assert_allclose(line.get_ydata(), TIMES.mean(axis=0)[1:])
@@ -54,10 +54,10 @@ def test_a_panel_shows_the_metric_it_names(tmp_path):
     assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
 
 
-def test_a_caption_names_the_largest_values_as_such(tmp_path):
+def test_caption_of_largest_values(tmp_path):
     diagnostics = {"ucd": {"largest_step": TIMES}}
     panel = {"curves": CURVES, "diagnostics": diagnostics, "metrics": ["largest_step"]}
-    _, caption = shown(tmp_path, {"a": panel})
+    _, caption = draw(tmp_path, {"a": panel})
     assert "Panel a: largest step, of the iterations since the evaluation before." in caption
 
 
@@ -75,9 +75,9 @@ def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
     curves = spec.read()
     numbers, picture = spec.numbers(curves), drawn(spec)
     half = 1.96 * 0.25
-    of_panel = numbers[numbers["panel"] == "a"]
+    panel_numbers = numbers[numbers["panel"] == "a"]
     expected = [np.append(values[0, :-1] - half, -np.inf), np.append(values[0, :-1] + half, values[0, -1] + np.log(40))]
-    np.testing.assert_allclose(of_panel[["estimate_low", "estimate_high"]].T, expected)
+    np.testing.assert_allclose(panel_numbers[["estimate_low", "estimate_high"]].T, expected)
     assert numbers[numbers["panel"] == "b"]["estimate_high"].isna().all()
     estimated, exact = picture.axes[:2]
     (bars,) = bars_of(estimated)
@@ -111,24 +111,24 @@ def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
     np.testing.assert_allclose(numbers["estimate_low"], values.mean(axis=0) - 1)
 
 
-def test_annealing_that_is_compared_with_tempered_chains_is_open_circles(tmp_path):
+def test_annealing_compared_with_tempered_chains_is_drawn_as_circles(tmp_path):
     # Tempered values at 41 evaluations; annealing, whose log Z is 2 nats smaller, at two: two and 50 particles count.
-    values, places = rising(-5.0, trials=1), [20, 40]
-    twice = np.where(np.isin(np.arange(41), places), 2.0, np.nan)[None]
-    known = {"log_partition_error": 0 * values + 0.125, "log_partition_converged": 0 * values + 1}
-    known |= {"compared_log_likelihood": values + twice, "compared_log_partition_error": twice / 4}
-    known["compared_annealing_effective_sample_size"] = np.where(np.arange(41) == 40, 50.0, twice)
-    known["reconstruction_log_likelihood"] = values - 3
+    values, positions = rising(-5.0, trials=1), [20, 40]
+    two_nats = np.where(np.isin(np.arange(41), positions), 2.0, np.nan)[None]
+    diagnostics = {"log_partition_error": 0 * values + 0.125, "log_partition_converged": 0 * values + 1}
+    diagnostics |= {"compared_log_likelihood": values + two_nats, "compared_log_partition_error": two_nats / 4}
+    diagnostics["compared_annealing_effective_sample_size"] = np.where(np.arange(41) == 40, 50.0, two_nats)
+    diagnostics["reconstruction_log_likelihood"] = values - 3
     budget = {"products": 700, "particles": 100, "temperatures": 50_000}
-    panel = {"curves": {"ucd": values}, "diagnostics": {"ucd": known}, "annealing": budget}
-    spec = spec_of(tmp_path, {"a": panel | {"metrics": SHOWN}})
+    panel = {"curves": {"ucd": values}, "diagnostics": {"ucd": diagnostics}, "annealing": budget}
+    spec = spec_of(tmp_path, {"a": panel | {"metrics": COMPARED_METRICS}})
     (path,) = tmp_path.rglob("curve.parquet")
     pd.read_parquet(path).dropna().to_parquet(path)
     curves = spec.read()
     curve, _, circles = spec.chart(curves).panels[0].series
     assert (curve.marked, circles.marked, circles.key) == (False, True, "ucd")
     assert circles.x == (2000, 4000)
-    expected = values[0, places] + 2
+    expected = values[0, positions] + 2
     assert circles.mean == pytest.approx(expected)
     assert circles.estimate_low == (None, pytest.approx(expected[1] - 0.98))
     assert circles.estimate_high == pytest.approx(expected + np.array([np.log(40), 0.98]))
@@ -166,10 +166,10 @@ def test_a_metric_without_an_entry_has_its_own_name():
     assert metric_of("swap_rate").label == "swap rate"
 
 
-def test_a_missing_metric_names_panel_run_and_what_there_is(tmp_path):
+def test_error_of_a_missing_metric_names_panel_run_and_metrics(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(metrics=["rejections"])})
-    file, kept = tmp_path / "runs/popcd_fig1-b-ucd/curve.parquet", "log_likelihood, log_partition, proxy, stopping_time"
-    line = re.escape(f"panel b, ucd: {file}: metric 'rejections' is missing; got {kept}")
+    file, keys = tmp_path / "runs/popcd_fig1-b-ucd/curve.parquet", "log_likelihood, log_partition, proxy, stopping_time"
+    line = re.escape(f"panel b, ucd: {file}: metric 'rejections' is missing; got {keys}")
     with pytest.raises(ResultsError, match=rf"^{line}\Z"):
         spec.read()
 
@@ -180,7 +180,7 @@ def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
         spec.read()
     diagnostics = {"ucd": {"reconstruction_log_likelihood": rising(-3.0, trials=3)}}
     panel = diagnostic_panel(metrics=spec.panels[0].metrics, diagnostics=diagnostics)
-    picture, caption = shown(tmp_path / "again", {"a": panel})
+    picture, caption = draw(tmp_path / "again", {"a": panel})
     first, second = picture.axes[0].get_lines()
     assert first.get_linestyle() == "-"
     assert second.get_linestyle() == "--"
@@ -192,7 +192,7 @@ def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
 
 
 def test_an_axis_may_be_logarithmic(tmp_path):
-    (ax,) = shown(tmp_path, {"b": diagnostic_panel(axis="log")})[0].axes
+    (ax,) = draw(tmp_path, {"b": diagnostic_panel(axis="log")})[0].axes
     assert ax.get_yscale() == "log"
     low, high = ax.get_ylim()
     assert 0 < low < TIMES.mean(axis=0)[1]
@@ -201,7 +201,7 @@ def test_an_axis_may_be_logarithmic(tmp_path):
 
 def test_values_of_zero_have_a_linear_axis(tmp_path):
     panel = diagnostic_panel(axis="log", diagnostics={"ucd": {"stopping_time": 0 * TIMES}})
-    (ax,) = shown(tmp_path, {"b": panel})[0].axes
+    (ax,) = draw(tmp_path, {"b": panel})[0].axes
     assert ax.get_yscale() == "linear"
     assert np.isfinite(ax.get_ylim()).all()
 
@@ -232,14 +232,14 @@ def bias_panel(older, **more):
 
 def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     older = np.where(np.arange(41) < 20, 64.0, 0.25) * np.ones((3, 1))
-    picture, caption = shown(tmp_path, {"a": bias_panel(older)})
+    picture, caption = draw(tmp_path, {"a": bias_panel(older)})
     bias, bound, third = picture.axes[0].get_lines()
     np.testing.assert_allclose(bound.get_ydata(), 3 * bias.get_ydata())
     assert third.get_xdata().tolist() == list(range(2000, 4100, 100))
     assert third.get_ydata().tolist() == [0.25] * 21
     assert picture.axes[0].get_ylim()[1] < 3
     patterns = [line.get_linestyle() for line in picture.axes[0].get_lines()]
-    assert patterns == ["-", "--", "--"]  # what dashes of any kind are called
+    assert patterns == ["-", "--", "--"]  # the name of all dashes in Matplotlib
     assert [text.get_text() for text in picture.legends[0].get_texts()] == [
         "ucd",
         "thin, dashed: bound of the bias",
@@ -247,11 +247,11 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     ]
     assert "Panel a: largest bias of a parameter, at the evaluations." in caption
     assert "Thin, dotted: older bound of the bias, where it is below 1." in caption
-    picture, _ = shown(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
+    picture, _ = draw(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
     assert len(picture.axes[0].get_lines()) == 2
 
 
-def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
+def test_medians_are_thin_and_have_the_pattern_of_their_curve(tmp_path):
     spec = spec_of(tmp_path, {"a": bias_panel(BIAS)}, band={"median": True})
     curves = spec.read()
     summary = spec.numbers(curves)
@@ -269,12 +269,12 @@ def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
 
 def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
     for axis, limits in {"linear": (0, 4000), "log": (100, 4000)}.items():
-        picture, _ = shown(tmp_path / axis, {"a": {"curves": CURVES, "iteration_axis": axis}})
+        picture, _ = draw(tmp_path / axis, {"a": {"curves": CURVES, "iteration_axis": axis}})
         assert (picture.axes[0].get_xscale(), picture.axes[0].get_xlim()) == (axis, limits)
 
 
 def test_an_axis_may_count_epochs(tmp_path):
-    picture, caption = shown(tmp_path, {"a": {"curves": CURVES, "epoch": 200, "mark": 0.5}})
+    picture, caption = draw(tmp_path, {"a": {"curves": CURVES, "epoch": 200, "mark": 0.5}})
     ax = picture.axes[0]
     assert (ax.get_xlabel(), ax.get_xlim()) == ("epoch", (0, 4000 / 200))
     upright = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
@@ -294,8 +294,8 @@ def test_curves_that_are_left_out_are_named(tmp_path):
     assert "no CD-10 and no pop-CD-10." in spec.caption(spec.read())
 
 
-def test_a_single_trial_is_no_mean(tmp_path):
-    picture, caption = shown(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
+def test_a_single_trial_is_not_called_a_mean(tmp_path):
+    picture, caption = draw(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
     assert picture.legends[0].get_title().get_text() == "line: a single trial"
     assert "Lines: a single trial." in caption
 
@@ -308,18 +308,18 @@ def test_a_trial_that_is_left_out_is_no_sample_path(tmp_path):
     assert summary["path_1"].tolist() == values[1].tolist()
 
 
-def saved(rows, file):
-    built = datasets._dataset.build("toy", "Toy", train=rows, source="rule", preprocessing="none", options={})
-    datasets.save(built, file)
+def save_data_set(rows, file):
+    data = datasets._dataset.build("toy", "Toy", train=rows, source="rule", preprocessing="none", options={})
+    datasets.save(data, file)
 
 
-def test_the_stages_of_a_schedule_stand_in_the_caption(tmp_path):
+def test_caption_has_the_stages_of_a_schedule(tmp_path):
     schedule = [
         {"until": 1500, "estimator": {"name": "pcd", "options": {"k": 3}}, "rate": 0.1},
         {"until": 4000, "estimator": {"name": "cd", "options": {}}, "rate": 0.02},
     ]
     panel = {"curves": CURVES, "meta": {"settings": {"schedule": schedule}}}
-    _, caption = shown(tmp_path, {"a": panel, "b": panel})
+    _, caption = draw(tmp_path, {"a": panel, "b": panel})
     line = "ucd: pcd (k = 3) up to iteration 1 500 at rate 0.1, then cd up to iteration 4 000 at rate 0.02."
     assert caption.replace("\N{NO-BREAK SPACE}", " ").count(line) == 1
 
@@ -331,10 +331,10 @@ def test_the_maximum_is_the_likelihood_of_the_frequencies():
     assert maximum(np.eye(7, dtype=int)) == pytest.approx(-np.log(7))
 
 
-def test_reference_lines_are_drawn_where_they_belong(tmp_path):
-    saved(np.eye(5, dtype=np.uint8), tmp_path / "toy.npz")
+def test_reference_lines_are_drawn_at_their_values(tmp_path):
+    save_data_set(np.eye(5, dtype=np.uint8), tmp_path / "toy.npz")
     panel = {"curves": CURVES, "references": ["maximum"], "data_file": str(tmp_path / "toy.npz")}
-    picture, caption = shown(tmp_path, {"a": panel})
+    picture, caption = draw(tmp_path, {"a": panel})
     ax = picture.axes[0]
     assert ax.get_lines()[-1].get_ydata() == pytest.approx([-13 * np.log(5)] * 2)
     assert ax.get_ylim()[1] > -13 * np.log(5)
@@ -342,10 +342,10 @@ def test_reference_lines_are_drawn_where_they_belong(tmp_path):
     assert "Horizontal line, maximum log-likelihood: no model has more" in caption
 
 
-def test_the_true_model_is_read_beside_the_data(tmp_path):
+def test_true_model_is_read_from_the_file_of_the_data(tmp_path):
     file, rng = tmp_path / "toy.npz", np.random.default_rng(3)
     rows = (rng.random((11, 5)) < 0.5).astype(np.uint8)
-    saved(rows, file)
+    save_data_set(rows, file)
     panel = spec_of(tmp_path, {"a": {"curves": CURVES, "references": ["true_model"], "data_file": str(file)}}).panels[0]
     with pytest.raises(ResultsError, match=r"toy\.npz: array 'true_W' is missing"):
         references(panel)
@@ -357,12 +357,12 @@ def test_the_true_model_is_read_beside_the_data(tmp_path):
     assert line.value == pytest.approx(float(log_likelihood(rbm, rows, exact_log_partition(rbm))))
 
 
-def test_limits_hold_the_heights_of_lines():
+def test_vertical_limits_include_reference_lines():
     curves = pd.DataFrame({"curve": 0, "x": [0, 1], "mean": [1.0, 2.0], "high": [1.0, 2.0]})
     assert ranges.vertical_limits(curves, heights=[5.0])[1] > 5.0
 
 
-def test_an_initial_model_far_below_does_not_squeeze_the_curves():
+def test_without_start_drops_an_initial_model_far_below():
     curves = pd.DataFrame({"x": [0, 1, 2], "mean": [-560.0, -180.0, -120.0]})
     assert ranges.without_start(curves)["x"].tolist() == [1, 2]
     assert len(ranges.without_start(curves.assign(mean=[-200.0, -180.0, -120.0]))) == 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of filters and samples along training: numbers, picture, caption, what is refused."""
+"""Figures of filters and samples during training: numbers, picture, caption and invalid settings."""
 
 import numpy as np
 import pandas as pd
@@ -28,15 +28,15 @@ def test_numbers_are_filters_and_samples_of_all_snapshots(spec):
     arrays = np.load(f"{spec.panels[0].runs[1].folder}/model.npz")
     model = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in "Wbc"))
     samples = model.sample(IMAGES, 3)
-    of_algorithm = numbers[numbers["algorithm"] == "pcd_1"]
-    assert of_algorithm["iteration"].unique().tolist() == ITERATIONS
-    for place, iteration in enumerate(ITERATIONS):
-        rows, filters = of_algorithm[of_algorithm["iteration"] == iteration], model.W[place].T[:IMAGES]
+    pcd_numbers = numbers[numbers["algorithm"] == "pcd_1"]
+    assert pcd_numbers["iteration"].unique().tolist() == ITERATIONS
+    for position, iteration in enumerate(ITERATIONS):
+        rows, filters = pcd_numbers[pcd_numbers["iteration"] == iteration], model.W[position].T[:IMAGES]
         largest = np.abs(filters).max(axis=1, keepdims=True)
         # Half of the distance between two of the 15 levels.
         assert np.abs(images_of(rows, FILTER).reshape(IMAGES, -1) - filters / largest).max() <= 0.5 / 7 + 1e-6
         assert rows["largest"].max() == pytest.approx(largest.max())
-        assert np.array_equal(images_of(rows, SAMPLE).reshape(IMAGES, -1), samples[place])
+        assert np.array_equal(images_of(rows, SAMPLE).reshape(IMAGES, -1), samples[position])
 
 
 def test_numbers_are_the_same_from_their_csv(spec, tmp_path):
@@ -76,7 +76,7 @@ def test_picture_has_two_rows_per_algorithm_and_a_column_per_iteration(spec):
     assert "300 of 9\N{NO-BREAK SPACE}000 iterations" in figure.get_suptitle()
 
 
-def test_caption_says_what_is_shown(spec):
+def test_caption_of_learned_images(spec):
     caption = spec.caption(spec.read()).replace("\N{NO-BREAK SPACE}", " ")
     for part in ("RBMs of 7 hidden units after 0, 10 and 300 iterations", "first 5 hidden units", "300 of 9 000"):
         assert part in caption
@@ -105,7 +105,7 @@ def overlay(repository, tmp_path, monkeypatch):
     return read
 
 
-REFUSED = [
+INVALID = [
     ({"algorithms": ["cd_11"]}, "algorithms: unknown algorithm 'cd_11'"),
     ({"panels": {"a": {"trials": 3}}}, "trials: "),
     ({"panels": {"a": {"hidden": 23}}}, "hidden: must be at least 26, .*, got (23|29)"),
@@ -117,13 +117,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED)
-def test_what_cannot_be_shown_is_refused(overlay, changes, message):
+@pytest.mark.parametrize(("changes", "message"), INVALID)
+def test_invalid_settings_raise(overlay, changes, message):
     with pytest.raises(SettingsError, match=message):
         overlay(**changes)
 
 
-def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
+def test_plan_trains_one_trial_per_algorithm_without_annealing(overlay):
     overlay_plan = plan(overlay(algorithms=["cd_1", "pcd_1", "pt_10"]))
     (output,) = [entry for entry in overlay_plan.outputs.values() if entry.spec.kind == "learned_images"]
     assert [overlay_plan.jobs[run].settings.trials for run in output.jobs] == [1, 1, 1]
@@ -131,5 +131,5 @@ def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
         overlay_plan.jobs[output.jobs[0]].settings.seed
     }
     assert {overlay_plan.jobs[job].kind for job in output.jobs} == {"train"}
-    (fewer,) = [change for change in output.spec.differences if change.setting == "iterations"]
-    assert (fewer.setting, fewer.published, fewer.kind) == ("iterations", 10000, "budget")
+    (iterations,) = [change for change in output.spec.differences if change.setting == "iterations"]
+    assert (iterations.setting, iterations.published, iterations.kind) == ("iterations", 10000, "budget")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of run times: what is divided by what, which times count, and what is said of the machine."""
+"""Table of run times: ratios, measured times and notes on the machine."""
 
 import pandas as pd
 import pytest
@@ -23,7 +23,7 @@ SECONDS = {
 }
 
 
-def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, of=None) -> dict:
+def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, metas=None) -> dict:
     """Write runs of 5 trials and 4000 iterations, and return the spec of a table of their times."""
     spec = {"key": "ucd_table1", "paper": "ucd", "title": "Run times", "kind": "run_times", "scale": "tiny"}
     spec |= {"panel": "fig2.a", "reference": "cd_1", "evaluate_every": 100, "published": published}
@@ -35,7 +35,7 @@ def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, of=No
             "algorithm": name,
             "label": labels[name],
             "folder": make_run(
-                tmp_path / name, rising(-5.0), meta={"wall": seconds, **(meta or {}), **((of or {}).get(name, {}))}
+                tmp_path / name, rising(-5.0), meta={"wall": seconds, **(meta or {}), **((metas or {}).get(name, {}))}
             ),
         }
         for name, seconds in wall.items()
@@ -48,7 +48,7 @@ def table_of(values) -> pd.DataFrame:
     return spec.numbers(spec.read())
 
 
-def test_seconds_are_the_processor_s_of_one_trial(tmp_path):
+def test_seconds_are_processor_times_of_one_trial(tmp_path):
     table = table_of(times_table(tmp_path))
     assert table["label"].tolist() == ["CD-1", "UCD", "CD-1 with log-likelihoods"]
     assert table["seconds"].tolist() == pytest.approx([10.0, 70.0, 17.0])
@@ -58,21 +58,21 @@ def test_seconds_are_the_processor_s_of_one_trial(tmp_path):
     assert table["published_ratio"].tolist() == [1.0, 19.0, 2.5]
 
 
-def test_without_the_processor_s_or_on_a_gpu_the_clock_s_count(tmp_path):
+def test_seconds_are_wall_times_on_a_gpu_or_without_processor_times(tmp_path):
     keys = "training_seconds", "evaluation_seconds"
     clock = {name: {key: wall[key] for key in keys} for name, wall in SECONDS.items()}
     assert table_of(times_table(tmp_path / "a", clock))["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
-    there = table_of(times_table(tmp_path / "b", meta={"backend": "cupy"}))
-    assert there["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
+    table = table_of(times_table(tmp_path / "b", meta={"backend": "cupy"}))
+    assert table["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
 
 
 def test_runs_of_other_lengths_are_compared_by_iteration(tmp_path):
-    table = table_of(times_table(tmp_path, of={"ucd": {"iterations": 2000}}))
+    table = table_of(times_table(tmp_path, metas={"ucd": {"iterations": 2000}}))
     assert table["ratio"].tolist() == pytest.approx([1.0, 14.0, 1.7])
 
 
 def test_runs_on_another_machine_have_no_ratio(tmp_path):
-    values = times_table(tmp_path, of={"ucd": {"threads": 2}})
+    values = times_table(tmp_path, metas={"ucd": {"threads": 2}})
     table = table_of(values)
     assert table["ratio"].isna().tolist() == [False, True, False]
     words = parse(RunTimesSpec, values, "test").table(table).notes
@@ -85,13 +85,13 @@ def test_annealing_counts_as_evaluation(tmp_path):
     assert table["seconds"].tolist() == pytest.approx([10.0, 70.0, 10.0 + 107.0])
 
 
-def test_layout_leaves_out_what_the_paper_does_not_print(tmp_path):
+def test_layout_without_published_times(tmp_path):
     values = times_table(tmp_path, published={})
     (part,) = parse(RunTimesSpec, values, "test").table(table_of(values)).parts
     assert list(part.columns) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
 
 
-def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
+def test_markdown_tex_and_csv_have_the_same_cells(tmp_path):
     spec = parse(RunTimesSpec, times_table(tmp_path, meta=stand_in("mnist")), "test")
     table = spec.numbers(spec.read())
     for ending, write in (("md", text_tables.write_markdown), ("tex", text_tables.write_tex)):

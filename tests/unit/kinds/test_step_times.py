@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of iterations: tables with a known ratio, jobs that time slower and faster algorithms, and plans."""
+"""Times of iterations: ratios, tables, jobs and plans."""
 
 import json
 
@@ -31,7 +31,7 @@ ROUNDS = 31
 
 
 def turns(rng, ratio: float, rounds: int = ROUNDS) -> tuple[np.ndarray, np.ndarray]:
-    """Return times of two algorithms (rounds,): load that both have, and disturbances of single turns, far out too."""
+    """Return times of two algorithms (rounds,) with a common load and heavy-tailed noise of each."""
     load, own = rng.lognormal(0, 0.7, rounds), 0.05 * rng.standard_t(3, (2, rounds))
     return ratio * load * np.exp(own[0]), load * np.exp(own[1])
 
@@ -40,7 +40,7 @@ def step_table(tmp_path, rows: dict[str, dict[str, np.ndarray]], hidden: int = 1
     """Write times by row and algorithm, and return the spec of their table, of models with 16 hidden units."""
     spec = {"key": "popcd_tablea", "paper": "popcd", "title": "Step times", "kind": "step_times", "scale": "tiny"}
     spec |= {"against": AGAINST, "labels": LABELS, "differences": differences({"hidden": 16}, {"hidden": hidden})}
-    shown = []
+    row_specs = []
     for name, times in rows.items():
         frames = [
             pd.DataFrame({"algorithm": key, "round": range(len(seconds)), "seconds_per_iteration": seconds})
@@ -48,40 +48,39 @@ def step_table(tmp_path, rows: dict[str, dict[str, np.ndarray]], hidden: int = 1
         ]
         results.write_table(tmp_path / name / "times.parquet", pd.concat(frames).assign(iterations=7))
         results.write_meta(tmp_path / name, ("times.parquet",), META)
-        shown.append({"name": name, "data": "toy", "hidden": 16, "trials": 5, "folder": str(tmp_path / name)})
-    return spec | {"rows": shown}
+        row_specs.append({"name": name, "data": "toy", "hidden": 16, "trials": 5, "folder": str(tmp_path / name)})
+    return spec | {"rows": row_specs}
 
 
-def measured(spec: dict, algorithm: str, against: str):
+def ratio_of(spec: dict, algorithm: str, against: str):
     evidence = Evidence("popcd", [parse_spec(spec, "test")])
     return MEASUREMENTS["step_time_ratio"](evidence, table="tablea", algorithm=algorithm, against=against)
 
 
-def test_the_interval_holds_the_ratio_in_as_many_trials_as_it_says_and_load_cancels():
+def test_interval_of_the_ratio_has_its_coverage_and_load_cancels():
     rng, ratio, trials = np.random.default_rng(5), 1.3, 2003
     ratios = np.array([intervals.ratio_of_times([turns(rng, ratio), turns(rng, ratio)]) for _ in range(trials)])
     missed = ((ratios[:, 1] > ratio) | (ratios[:, 2] < ratio)).sum()
-    # Outside these counts for one seed in 5000 if the interval fails in 5 % of the trials, or in a few less: noise with
-    # long tails makes it wider.
+    # Error rate 1/5000 for intervals that miss the ratio in 3.5 to 5 % of the trials: heavy tails make them wider.
     assert stats.binom.ppf(1e-4, trials, 0.035) <= missed <= stats.binom.ppf(1 - 1e-4, trials, 0.05)
-    # Unpaired, the load would make it 25 % wide.
+    # Unpaired, the load would make the interval 25 % wide.
     assert np.median(ratios[:, 2] / ratios[:, 1]) < 1.06
 
 
-def test_the_ratio_is_the_mean_over_rows_that_have_both(tmp_path):
+def test_ratio_is_the_mean_over_rows_with_both_algorithms(tmp_path):
     rng = np.random.default_rng(7)
     first, second = turns(rng, 1.5), turns(rng, 6.0)
     bars, modes = (dict(zip(("pop_cd_1", "cd_1"), times, strict=True)) for times in (first, second))
     rows = {"bars": bars, "modes": modes | {"pt_10": 4 * second[0]}}
-    ratio = measured(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
+    ratio = ratio_of(step_table(tmp_path, rows), "pop_cd_1", "cd_1")
     logs = np.log([first[0] / first[1], second[0] / second[1]]).mean(axis=0)
     half = logs.std(ddof=1) / np.sqrt(ROUNDS) * stats.t.ppf(0.975, ROUNDS - 1)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx(np.exp(logs.mean() + half * np.array([0, -1, 1])))
-    alone = measured(step_table(tmp_path, rows), "pt_10", "pop_cd_1")
+    alone = ratio_of(step_table(tmp_path, rows), "pt_10", "pop_cd_1")
     assert (alone.value, alone.low, alone.high) == pytest.approx((4.0, 4.0, 4.0))
 
 
-def test_smaller_models_than_the_paper_s_make_a_variant_and_algorithms_may_be_missing(tmp_path):
+def test_verdicts_on_smaller_models_and_missing_algorithms(tmp_path):
     rows = {"bars": dict(zip(("pop_cd_1", "cd_1"), turns(np.random.default_rng(1), 2.0), strict=True))}
     claim = {"where": "here", "text": "so", "kind": "step_time_ratio", "table": "tablea", "above": 1.5}
     claims = [claim | {"id": name, "algorithm": name, "against": "cd_1"} for name in ("pop_cd_1", "pt_10")]
@@ -119,9 +118,9 @@ SETTINGS |= {"algorithms": {"fast": STEP, "slow": SLOW}}
 
 @pytest.fixture
 def job(tmp_path):
-    """Return what times some settings, and returns the exit code."""
-    made = datasets.build("made", "Made", train=binary_data(29, 13), source="test", preprocessing="none", options={})
-    datasets.save(made, tmp_path / "data.npz")
+    """Return a function that times algorithms and returns the exit code."""
+    data = datasets.build("made", "Made", train=binary_data(29, 13), source="test", preprocessing="none", options={})
+    datasets.save(data, tmp_path / "data.npz")
     files = ["--data", str(tmp_path / "data.npz"), "--out", str(tmp_path / "out")]
     return lambda **changes: main(["job", "timing", "--settings", json.dumps(SETTINGS | changes), *files])
 
@@ -151,7 +150,7 @@ def test_a_job_times_its_algorithms_in_all_rounds(job, tmp_path):
         ({"batch": 31}, "got 31"),
     ],
 )
-def test_wrong_settings_are_one_line(job, capsys, changes, message):
+def test_error_of_invalid_settings_is_one_line(job, capsys, changes, message):
     assert job(**changes) != 0
     error = capsys.readouterr().err
     assert message in error
@@ -159,7 +158,7 @@ def test_wrong_settings_are_one_line(job, capsys, changes, message):
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])
-def test_planned_timings_train_as_runs_do(scale):
+def test_planned_timings_have_the_settings_of_runs(scale):
     planned = planned_here(*([] if scale == "paper" else [scale]))
     output, figure = planned.tables["sdcp_tablea_step_times"], planned.figures["sdcp_fig1"]
     job, run = planned.jobs[output.jobs[0]], planned.jobs[figure.parts["a", "sdcp_3x4"][0].id].settings

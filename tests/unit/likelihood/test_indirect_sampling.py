@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The indirect sampling likelihood against its direct formula, quadratic in rows and samples."""
+"""Indirect sampling likelihood against its formula."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 ROWS, SAMPLES, R = 29, 101, 2
 
 
-def directly(rows, samples, flip):
+def by_formula(rows, samples, flip):
     """Return the mean over rows of log (1/T) sum_t prod_i Bernoulli(x_i), from the formula alone."""
     mean = np.where(samples == 1, 1 - flip, flip)
     log_terms = np.array([np.where(x == 1, np.log(mean), np.log(1 - mean)).sum(axis=1) for x in rows])
@@ -23,28 +23,28 @@ def streams(m, seed=7):
     return np.stack([binary_data(SAMPLES, m, seed + r) for r in range(R)])
 
 
-# One unit; fewer than are summed together; more; so many that powers of a small flip vanish in float64.
+# One unit; fewer than are summed together; more; so many that powers of a small flip underflow in float64.
 @pytest.mark.parametrize("m", [1, 13, 67, 2003])
-def test_it_is_the_direct_formula_at_every_point(m):
+def test_log_likelihood_is_that_of_the_formula_after_every_addition(m):
     rows, samples = binary_data(ROWS, m, 1), streams(m)
     sampling, flips = IndirectSampling(rows, R), np.array([0.002, 0.07, 0.31, 0.5])
     last = 0
     for count in (1, 2, 50, SAMPLES):
         sampling.add(samples[:, last:count])
         last = count
-        expected = [[directly(rows, samples[r, :count], flip) for flip in flips] for r in range(R)]
+        expected = [[by_formula(rows, samples[r, :count], flip) for flip in flips] for r in range(R)]
         np.testing.assert_allclose(sampling.log_likelihood(flips), expected, rtol=1e-11)
     assert sampling.samples == SAMPLES
     assert (sampling.counts.sum(axis=-1) == SAMPLES).all()
 
 
-def test_replicas_may_have_flips_of_their_own():
+def test_replicas_may_have_different_flips():
     rows, samples = binary_data(ROWS, 13, 1), streams(13)
     sampling = IndirectSampling(rows, R)
     sampling.add(samples)
-    both = sampling.log_likelihood([0.1, 0.3])
+    shared = sampling.log_likelihood([0.1, 0.3])
     own = sampling.log_likelihood([[0.1], [0.3]])
-    np.testing.assert_allclose(own[:, 0], [both[0, 0], both[1, 1]], rtol=1e-12)
+    np.testing.assert_allclose(own[:, 0], [shared[0, 0], shared[1, 1]], rtol=1e-12)
 
 
 def test_the_best_flip_is_that_of_the_noise():
@@ -58,16 +58,16 @@ def test_the_best_flip_is_that_of_the_noise():
     assert sampling.best_flips()[0] == pytest.approx(0.1, rel=0.06)
 
 
-def test_the_best_flip_is_the_best_of_all():
+def test_best_flip_maximises_the_log_likelihood():
     rows, samples = binary_data(ROWS, 67, 1), streams(67)
     sampling = IndirectSampling(rows, R)
     for part in np.array_split(samples, 5, axis=1):
         sampling.add(part)
-        everywhere = sampling.log_likelihood(indirect_sampling.FLIPS)
-        np.testing.assert_array_equal(sampling.best_flips(), indirect_sampling.FLIPS[everywhere.argmax(axis=1)])
+        log_likelihoods = sampling.log_likelihood(indirect_sampling.FLIPS)
+        np.testing.assert_array_equal(sampling.best_flips(), indirect_sampling.FLIPS[log_likelihoods.argmax(axis=1)])
 
 
-def test_samples_that_are_the_rows_leave_the_number_of_samples():
+def test_log_likelihood_of_samples_that_are_the_rows():
     rows = np.eye(17, dtype=np.uint8)
     sampling = IndirectSampling(rows)
     sampling.add(rows[None])
@@ -76,12 +76,12 @@ def test_samples_that_are_the_rows_leave_the_number_of_samples():
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 13), (2, 5, 12), (5, 13)])
-def test_samples_of_another_shape_are_one_line(shape):
+def test_samples_of_another_shape_raise(shape):
     with pytest.raises(SettingsError, match=r"samples: must have shape \(2, samples, 13\), got .*"):
         IndirectSampling(binary_data(ROWS, 13), R).add(np.zeros(shape, np.uint8))
 
 
-def test_flips_out_of_range_and_no_samples_are_one_line():
+def test_flips_out_of_range_and_no_samples_raise():
     sampling = IndirectSampling(binary_data(ROWS, 13), R)
     with pytest.raises(SettingsError, match="got no samples"):
         sampling.log_likelihood(0.1)
@@ -92,11 +92,11 @@ def test_flips_out_of_range_and_no_samples_are_one_line():
 
 
 @NEEDS_COMPILER
-def test_a_device_counts_the_same():
+def test_counts_on_a_device_are_those_on_the_host():
     rows, samples = binary_data(ROWS, 13, 1), streams(13)
-    ours = IndirectSampling(rows, R)
-    ours.add(samples)
+    host = IndirectSampling(rows, R)
+    host.add(samples)
     with cuda_on_cpu():
-        theirs = IndirectSampling(DeviceArray(rows), R)
-        theirs.add(DeviceArray(samples))
-        np.testing.assert_allclose(theirs.log_likelihood([0.1, 0.4]), ours.log_likelihood([0.1, 0.4]), rtol=1e-13)
+        device = IndirectSampling(DeviceArray(rows), R)
+        device.add(DeviceArray(samples))
+        np.testing.assert_allclose(device.log_likelihood([0.1, 0.4]), host.log_likelihood([0.1, 0.4]), rtol=1e-13)

@@ -37,8 +37,8 @@ def test_model_statistics_are_the_expectations_of_the_joint_table(m, n):
     statistics = exact_model_statistics(rbm)
     for r in range(2):
         table = Enumerated.of(rbm[r])
-        both = np.einsum("st,si,tj->ij", table.joint, table.visible, table.hidden)
-        np.testing.assert_allclose(statistics.W[r], both, rtol=1e-12)
+        W = np.einsum("st,si,tj->ij", table.joint, table.visible, table.hidden)
+        np.testing.assert_allclose(statistics.W[r], W, rtol=1e-12)
         np.testing.assert_allclose(statistics.b[r], table.joint.sum(axis=1) @ table.visible, rtol=1e-12)
         np.testing.assert_allclose(statistics.c[r], table.joint.sum(axis=0) @ table.hidden, rtol=1e-12)
 
@@ -68,12 +68,12 @@ def test_gradient_is_that_of_the_log_likelihood_by_finite_differences(m, n):
     for name in ("W", "b", "c"):
         parameter = getattr(rbm, name)
         for index in np.ndindex(parameter.shape):
-            kept = parameter[index]
-            parameter[index] = kept + step
+            original = parameter[index]
+            parameter[index] = original + step
             above = value()
-            parameter[index] = kept - step
+            parameter[index] = original - step
             difference = (above - value()) / (2 * step)
-            parameter[index] = kept
+            parameter[index] = original
             # Third derivatives are below 1, so the step costs 1e-10; rounding costs 1e-14 / step.
             np.testing.assert_allclose(getattr(gradient, name)[index], difference, rtol=0, atol=1e-8)
 
@@ -86,9 +86,9 @@ def test_gradient_vanishes_where_data_are_the_model():
 
 
 @pytest.mark.parametrize(("m", "n"), [(131, 7), (7, 131)])
-def test_hand_set_partition_functions(m, n):
-    nothing = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
-    assert float(exact_log_partition(nothing)) == pytest.approx((m + n) * np.log(2))
+def test_partition_functions_of_simple_models(m, n):
+    zero = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
+    assert float(exact_log_partition(zero)) == pytest.approx((m + n) * np.log(2))
     rng = np.random.default_rng(0)
     b, c = rng.normal(0, 3, m), rng.normal(0, 3, n)
     free = RBM(np.zeros((m, n)), b, c)
@@ -127,23 +127,23 @@ def test_leading_axes_and_types():
     assert exact_log_partition(rbm) == log_partition[1, 3]
     assert log_likelihood(rbm, data, log_partition[1, 3]) == values[1, 3]
     np.testing.assert_allclose(exact_gradient(rbm, data).flat(), gradient.flat()[1, 3], rtol=0, atol=1e-15)
-    # float32 parameters are taken for what they are, in float64.
+    # float32 parameters are converted to float64.
     np.testing.assert_allclose(log_partition[1, 3], Enumerated.of(rbm).log_partition, rtol=1e-13)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 300, 5000])
-def test_blocks_of_bounded_memory_change_nothing(monkeypatch, block_bytes):
+def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch, block_bytes):
     rbm, data = random_rbm(7, 6, (2,), seed=9), binary_data(151, 7)
     counts = np.arange(1, 152)
     whole = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
     monkeypatch.setattr(exact, "BLOCK_BYTES", block_bytes)
-    cut = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
-    for array, other in zip(whole, cut, strict=True):
+    split = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
+    for array, other in zip(whole, split, strict=True):
         np.testing.assert_allclose(other, array, rtol=1e-12)
 
 
 def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
-    # 20 000 x 211 rows in float64 are 34 MB; in blocks of 200 kB nothing of that size may be made at once.
+    # 20 000 x 211 rows in float64 are 34 MB; in blocks of 200 kB no array of that size may be made.
     rbm, data = random_rbm(211, 3, seed=2, scale=0.1), binary_data(20_000, 211)
     monkeypatch.setattr(exact, "BLOCK_BYTES", 200_000)
     log_likelihood(rbm, data[:10], 0.0)
@@ -157,7 +157,7 @@ def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
 @pytest.mark.parametrize(
     "function", [exact_log_partition, exact_model_statistics, lambda r: exact_gradient(r, np.zeros((3, 31)))]
 )
-def test_layers_too_large_are_one_line_that_names_ais(function):
+def test_error_of_too_large_layers_names_ais(function):
     rbm = RBM(np.zeros((31, 29)), np.zeros(31), np.zeros(29))
     line = r"must be at most 25 in the smaller layer, got 31 visible and 29 hidden units"
     with pytest.raises(SettingsError, match=rf"\A.*{line}.*annealed importance sampling \(AIS\).*\Z"):
@@ -186,7 +186,7 @@ def test_a_likelihood_above_0_gives_a_warning():
 
 
 @pytest.mark.filterwarnings("error")
-def test_rounding_of_a_likelihood_of_0_gives_none():
+def test_rounding_of_a_likelihood_of_0_gives_no_warning():
     for scale in (1e1, 1e5, 1e9):
         rbm = RBM(np.zeros((11, 5)), scale * np.linspace(3, 7, 11), -scale * np.ones(5))
         assert abs(log_likelihood(rbm, np.ones((97, 11)), exact_log_partition(rbm))) < 1e-9 * scale

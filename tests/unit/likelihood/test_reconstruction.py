@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reconstruction log-likelihood: its law on models that can be enumerated, and its place in runs."""
+"""Reconstruction log-likelihood: its distribution on small models, and its values in runs."""
 
 import numpy as np
 import pytest
@@ -43,8 +43,8 @@ def test_the_average_over_chains_has_the_expectation_of_the_gibbs_chain(steps):
         state = table.numbers_of(row)
         expected, shorter, longer = (np.linalg.matrix_power(table.gibbs, steps + d)[state, state] for d in (1, 0, 2))
         stream = stream_of(replicas, seed=number)
-        alike = repeated(model, replicas)
-        probabilities = np.exp(reconstruction_log_likelihood(alike, row[None], stream, chains=1, steps=steps).value)
+        models = repeated(model, replicas)
+        probabilities = np.exp(reconstruction_log_likelihood(models, row[None], stream, chains=1, steps=steps).value)
         error = probabilities.std(ddof=1) / np.sqrt(replicas)
         assert abs(probabilities.mean() - expected) < norm.isf(ERROR_RATE / len(rows) / 2) * error
         # The test has power: a step less or more gives another value.
@@ -52,7 +52,7 @@ def test_the_average_over_chains_has_the_expectation_of_the_gibbs_chain(steps):
 
 
 @pytest.mark.parametrize("chains", [1, 4])
-def test_value_by_hand_from_the_same_random_numbers(chains):
+def test_value_equals_the_formula_for_the_same_random_numbers(chains):
     steps, rbm, rows = 2, random_rbm(M, N, (3,), seed=4), binary_data(7, M)
     stream = stream_of(3)
 
@@ -71,23 +71,23 @@ def test_value_by_hand_from_the_same_random_numbers(chains):
     assert again.number == stream.number
 
 
-def test_the_error_is_that_over_the_chains():
-    # The delta method neglects terms of order 1 / chains. The spread of 2003 values is known to 4.7 % (3 sigma).
+def test_error_is_the_deviation_of_values_of_equal_models():
+    # The delta method neglects terms of order 1 / chains. The spread of 2003 values has an error of 4.7 % (3 sigma).
     rbm, rows = repeated(random_rbm(M, N, seed=5), 2003), binary_data(7, M)
     estimate = reconstruction_log_likelihood(rbm, rows, stream_of(2003), chains=101, steps=2)
     assert np.sqrt((estimate.error**2).mean()) == pytest.approx(estimate.value.std(), rel=0.06)
     assert np.isnan(reconstruction_log_likelihood(rbm[:2], rows, stream_of(2), chains=1, steps=2).error).all()
 
 
-def test_a_replica_is_the_same_alone_and_among_others_in_blocks(monkeypatch):
+def test_a_replica_does_not_depend_on_others_and_on_blocks(monkeypatch):
     rbm, rows = random_rbm(M, N, (5,), seed=4, dtype=np.float32), binary_data(11, M)
-    monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 3 * (M + N) * 4)  # four rows a block, one replica each
+    monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 3 * (M + N) * 4)  # four rows per block, one replica each
     estimates = np.transpose(reconstruction_log_likelihood(rbm, rows, stream_of(5), chains=3, steps=2))
     for r in range(5):
         alone = Stream(5, [r], Purpose.RECONSTRUCTION)
         same = reconstruction_log_likelihood(rbm[r : r + 1], rows, alone, chains=3, steps=2)
         np.testing.assert_array_equal(np.transpose(same), estimates[r : r + 1])
-        assert alone.number == 3 * 5  # blocks, each with the draw of the start and two a step
+        assert alone.number == 3 * 5  # blocks, each with a draw of the start and two per step
     assert len(set(estimates[:, 0])) == 5
 
 
@@ -96,22 +96,22 @@ def test_leading_axes_are_those_of_the_models(leading):
     rbm, rows, count = random_rbm(M, N, leading), binary_data(7, M), int(np.prod(leading))
     estimate = reconstruction_log_likelihood(rbm, rows, stream_of(count), chains=3, steps=2)
     expected = reconstruction_log_likelihood(rbm.replicas, rows, stream_of(count), chains=3, steps=2)
-    for ours, theirs in zip(estimate, expected, strict=True):
-        assert ours.shape == leading
-        np.testing.assert_array_equal(ours.ravel(), theirs)
+    for values, flat_values in zip(estimate, expected, strict=True):
+        assert values.shape == leading
+        np.testing.assert_array_equal(values.ravel(), flat_values)
     with pytest.raises(SettingsError, match=rf"^stream: must have {count} trials, one per RBM, got 5$"):
         reconstruction_log_likelihood(rbm, rows, stream_of(5))
 
 
-@pytest.mark.parametrize("wrong", ["chains", "steps"])
-def test_without_chains_or_steps_there_is_none(wrong):
-    counts = {"chains": 1, "steps": 1} | {wrong: 0}
-    with pytest.raises(SettingsError, match=f"option '{wrong}': must be an integer >= 1, got 0"):
+@pytest.mark.parametrize("option", ["chains", "steps"])
+def test_no_chains_or_no_steps_raise(option):
+    counts = {"chains": 1, "steps": 1} | {option: 0}
+    with pytest.raises(SettingsError, match=f"option '{option}': must be an integer >= 1, got 0"):
         reconstruction_log_likelihood(random_rbm(M, N, (1,)), binary_data(2, M), stream_of(1), **counts)
 
 
 @NEEDS_COMPILER
-def test_on_a_device_it_is_that_on_the_host():
+def test_value_on_a_device_is_that_on_the_host():
     host, rows = random_rbm(M, N, (3,)), binary_data(7, M)
     with cuda_on_cpu():
         models = host.like(DeviceArray(np.empty(0))), host
@@ -137,12 +137,12 @@ def values_of(result):
 
 
 @pytest.mark.parametrize("hidden", [4, 31])
-def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
+def test_runs_evaluate_the_reconstruction_log_likelihood(hidden):
     result, plain = (trainer.run(DATA, settings_for(hidden, **changes)) for changes in ({}, {"proxy": None}))
     curves = values_of(result)
     assert curves.index.tolist() == [0, 3, 6, 9, 12]
     assert curves.columns.tolist() == [4, 5]
-    # Training and the other metrics are what they are without it.
+    # Training and the other metrics do not depend on it.
     assert result.rbm.W.tobytes() == plain.rbm.W.tobytes()
     assert result.snapshots.keys() == plain.snapshots.keys()
     others = result.curve[~result.curve["metric"].str.startswith(METRIC)].reset_index(drop=True)
@@ -155,7 +155,7 @@ def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
     np.testing.assert_array_equal(curves.loc[12], expected)
 
 
-def test_it_depends_on_seed_trial_and_iteration_only():
+def test_values_depend_on_seed_trial_and_iteration_only():
     often, seldom = (values_of(trainer.run(DATA, settings_for(evaluate_every=every))) for every in (3, 6))
     np.testing.assert_array_equal(often.loc[[0, 6, 12]], seldom)
     alone = values_of(trainer.run(DATA, settings_for(trials=1, first_trial=5)))
@@ -163,7 +163,7 @@ def test_it_depends_on_seed_trial_and_iteration_only():
 
 
 @pytest.mark.parametrize("hidden", [4, 31])
-def test_a_stopped_run_goes_on_bit_for_bit(hidden, tmp_path, monkeypatch):
+def test_a_stopped_run_resumes_bit_for_bit(hidden, tmp_path, monkeypatch):
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
     whole, path = trainer.run(DATA, settings_for(hidden)), tmp_path / "run.npz"
 
@@ -178,16 +178,16 @@ def test_a_stopped_run_goes_on_bit_for_bit(hidden, tmp_path, monkeypatch):
     assert resumed.rbm.W.tobytes() == whole.rbm.W.tobytes()
 
 
-def test_runs_without_it_keep_their_ids():
-    without, with_it = settings_for(proxy=None), settings_for()
+def test_runs_without_a_proxy_keep_their_digest():
+    without, with_proxy = settings_for(proxy=None), settings_for()
     assert "proxy" not in without.canonical()
-    assert without.digest() == "780bae698a"  # as before there was a proxy
-    assert '"proxy":{"chains":3,"rows":7,"steps":2}' in with_it.canonical()
-    assert parse(RunSettings, with_it.model_dump(mode="json"), "again") == with_it
+    assert without.digest() == "780bae698a"  # the digest before proxies were added
+    assert '"proxy":{"chains":3,"rows":7,"steps":2}' in with_proxy.canonical()
+    assert parse(RunSettings, with_proxy.model_dump(mode="json"), "again") == with_proxy
     assert parse(RunSettings, without.model_dump(mode="json"), "again") == without
 
 
-def test_more_rows_than_there_are_is_one_line():
+def test_invalid_proxy_settings_raise():
     with pytest.raises(SettingsError, match=r"^proxy: rows: must be at most the 23 rows of the data set, got 24"):
         trainer.run(DATA, settings_for(proxy=PROXY | {"rows": 24}))
     with pytest.raises(SettingsError, match=r"^test: proxy\.steps: must .*, got 0"):
@@ -222,13 +222,13 @@ def planned(folder, rows):
     return plan(load([folder / "config.yaml"]))
 
 
-def test_the_configuration_asks_for_it(tmp_path):
+def test_configuration_sets_the_proxy(tmp_path):
     a, b = (run.settings.proxy for run in planned(tmp_path, 7).of_kind("train").values())
     assert (a.chains, a.steps, a.rows) == (5, 2, None)
     assert (b.chains, b.steps, b.rows) == (30, 10, 7)
 
 
-def test_the_configuration_refuses_more_rows_than_the_data_set_has(tmp_path):
+def test_configuration_with_too_many_rows_raises(tmp_path):
     key, line = r"toy\.yaml: figures\.fig1\.panels\.b\.proxy\.rows", "must be at most as many rows as the data set has"
     with pytest.raises(SettingsError, match=rf"{key}: {line}, 16, got 17\Z"):
         planned(tmp_path, 17)

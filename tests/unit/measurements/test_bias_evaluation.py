@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bias of CD and its bounds beside the log-likelihood of a run; evaluations in between; what is refused."""
+"""Bias of CD and its bounds in runs: evaluations, unchanged training and invalid settings."""
 
 import numpy as np
 import pytest
@@ -55,14 +55,14 @@ def test_a_run_has_the_bias_of_its_own_estimator(settings, k):
         np.testing.assert_array_equal(values, expected[name])
 
 
-def test_the_bias_is_evaluated_of_the_initial_model_and_changes_no_training():
+def test_bias_is_evaluated_at_the_start_and_does_not_change_training():
     result, plain = (trainer.run(DATA, settings_for(bias_bound=value)) for value in ({}, None))
     assert sorted(result.curve[result.curve["metric"] == "cd_bias"]["iteration"].unique()) == [0, 7, 11]
     assert METRICS.isdisjoint(plain.curve["metric"])
     np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
 
 
-def test_further_evaluations_change_no_training():
+def test_further_evaluations_do_not_change_training():
     result, plain = (trainer.run(DATA, settings_for(evaluate_at=at)) for at in ([1, 3, 7, 20], []))
     assert sorted(result.curve["iteration"].unique()) == [0, 1, 3, 7, 11]
     np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
@@ -76,12 +76,12 @@ def test_biases_may_start_at_zero():
     np.testing.assert_array_equal(zero.W, drawn.W)
     assert [np.abs(part).max() for part in (zero.b, zero.c)] == [0, 0]
     assert min(np.abs(part).max() for part in (drawn.b, drawn.c)) > 0.05
-    # A run begins there: one step takes its biases no further than the rate times the largest gradient, which is one.
+    # A run starts at zero: one step changes biases by at most the rate times the largest gradient, which is one.
     first = trainer.run(DATA, settings_for(stage(1), initial={"width": 7.0, "biases": "zero"})).rbm
     assert 0 < np.abs(first.b).max() <= 0.1
 
 
-def test_models_that_are_too_large_are_refused_before_training():
+def test_too_large_models_raise_before_training():
     with pytest.raises(
         SettingsError, match="must have at most 24 units in both layers together, got 5 visible and 20 hidden units"
     ):
@@ -126,7 +126,7 @@ def test_a_panel_may_have_its_own_evaluations(tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "bias"), [("cd", "bias_bound: {}"), ("expected_cd", "bias_bound: null")], ids=["metric", "estimator"]
 )
-def test_too_many_units_of_a_panel_are_one_line_before_any_work(tmp_path, estimator, bias):
+def test_too_many_units_of_a_panel_raise_when_it_is_planned(tmp_path, estimator, bias):
     key, units = r"toy\.yaml: figures\.fig1\.panels\.a\.hidden", "must have at most 24 units in both layers together"
     line = rf"{key}: enumerated Gibbs chains: {units}, got 16 visible and 9 hidden units\Z"
     with pytest.raises(SettingsError, match=line):

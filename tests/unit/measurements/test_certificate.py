@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certificates: their quantities against enumeration and direct sums, the verdicts, and the subcommands."""
+"""Certificates: quantities, verdicts and subcommands."""
 
 import numpy as np
 import pandas as pd
@@ -48,8 +48,8 @@ def quantities(rbm, rows):
 
 
 def scalars(quantities, trial=0):
-    chosen = quantities[(quantities["trial"] == trial) & (quantities["step"] == 0)]
-    return chosen.set_index("quantity")["value"].to_dict()
+    selected = quantities[(quantities["trial"] == trial) & (quantities["step"] == 0)]
+    return selected.set_index("quantity")["value"].to_dict()
 
 
 def exact_samples(rbm, chains, each, seed):
@@ -75,7 +75,7 @@ def test_the_distance_of_moments_is_a_mean_over_pairs_of_different_chains(rows):
 
 
 def test_the_distance_is_unbiased_and_its_error_is_right(rows):
-    """The mean of 400 distances deviates from the exact one by less than 4 standard errors, but with p < 1e-4."""
+    """The mean of 400 distances deviates from the exact one by less than 4 standard errors; error rate 1e-4."""
     rbm = random_rbm(M, N, (1,), seed=6, dtype=np.float64)
     probabilities = visible_distribution(rbm)[0]
     x = all_states(M) - rows.mean(axis=0)
@@ -97,7 +97,7 @@ def test_independent_units_are_at_distance_one():
     assert abs(value - 1) < 4 * error < 0.4
 
 
-def test_adversarial_accuracy_of_copies_strangers_and_alike():
+def test_adversarial_accuracy_of_equal_distant_and_similar_rows():
     generator = np.random.default_rng(8)
     rows, others = (generator.integers(0, 2, (211, 61)).astype(np.uint8) for _ in range(2))
     assert adversarial_accuracy(rows, rows) == 0
@@ -106,7 +106,7 @@ def test_adversarial_accuracy_of_copies_strangers_and_alike():
     assert abs(adversarial_accuracy(rows, others) - 0.5) < 4 * 0.5 / np.sqrt(422)
 
 
-def test_r_hat_tells_chains_that_have_not_met():
+def test_r_hat_is_large_for_chains_that_have_not_mixed():
     values = np.random.default_rng(9).normal(size=(23, 16))
     assert r_hat(values) == pytest.approx(1, abs=0.05)
     assert r_hat(values + 3 * (np.arange(23) % 2)[:, None]) > 1.5
@@ -116,16 +116,16 @@ def test_r_hat_tells_chains_that_have_not_met():
 # --- Quantities ------------------------------------------------------------------------------------------------------
 
 
-def test_quantities_are_there_once_for_each_model(quantities):
+def test_every_model_has_each_quantity_once(quantities):
     assert not quantities.duplicated(["trial", "quantity", "step"]).any()
     assert sorted(quantities["trial"].unique()) == list(range(TRIALS))
     assert np.isfinite(quantities["value"]).all()
-    walked = quantities[quantities["step"] > 0]
-    assert sorted(walked["step"].unique()) == [1, 2, 4, 8, 16]
-    assert set(walked["quantity"]) == {"from_noise", "from_noise_error", "from_rows", "from_rows_error"}
+    walks = quantities[quantities["step"] > 0]
+    assert sorted(walks["step"].unique()) == [1, 2, 4, 8, 16]
+    assert set(walks["quantity"]) == {"from_noise", "from_noise_error", "from_rows", "from_rows_error"}
 
 
-def test_the_interval_holds_both_sides_of_log_z(quantities, rbm):
+def test_interval_of_log_z_contains_the_intervals_of_both_sides(quantities, rbm):
     for trial in range(TRIALS):
         values = scalars(quantities, trial)
         assert values["exact_log_partition"] == pytest.approx(exact_log_partition(rbm)[trial], rel=1e-6)
@@ -196,13 +196,13 @@ def test_the_rates_of_units_bound_the_divergence(rows, monkeypatch):
     assert values["rate_divergence_low"] < (data * np.log(data / model, where=data > 0, out=0 * data)).sum()
 
 
-def test_models_are_examined_one_by_one(quantities, rbm, rows):
+def test_certificate_of_a_model_does_not_depend_on_others(quantities, rbm, rows):
     alone = SETTINGS.model_copy(update={"first_model": 1, "models": 1})
     frame = certificate(rbm, rows, alone, binary_data(19, M, 2))
     pd.testing.assert_frame_equal(frame, quantities[quantities["trial"] == 1].reset_index(drop=True))
 
 
-def test_a_certificate_goes_on_from_its_checkpoint(quantities, rbm, rows, tmp_path):
+def test_a_certificate_resumes_from_its_checkpoint(quantities, rbm, rows, tmp_path):
     signals = iter([None, 15])
     stopping = Checkpointer(tmp_path / "c.npz", 0, lambda: next(signals))
     with pytest.raises(StoppedError, match="part 2 of 3"):
@@ -211,7 +211,7 @@ def test_a_certificate_goes_on_from_its_checkpoint(quantities, rbm, rows, tmp_pa
     pd.testing.assert_frame_equal(again, quantities)
 
 
-def test_wrong_rows_and_models_are_refused(rbm, rows):
+def test_invalid_rows_and_models_raise(rbm, rows):
     with pytest.raises(DataError, match="training data"):
         certificate(rbm, rows[:, 1:], SETTINGS)
     with pytest.raises(DataError, match="test data"):
@@ -232,15 +232,15 @@ WALKS = {1: 0.9, 2: 0.3, 4: 0.1}
 NOT_CONVERGED = {"tempered_converged": 0.0, "tempered_error": 0.05}
 
 
-def judged(**changes):
+def good_model(**changes):
     values = [(0, name, 0, value) for name, value in (GOOD | changes).items() if name != "walks"]
     for step, value in changes.get("walks", WALKS).items():
         values += [(0, "from_noise", step, value), (0, "from_noise_error", step, 0.02)]
     return pd.DataFrame(values, columns=list(module.COLUMNS))
 
 
-def test_nothing_speaks_against_a_good_model():
-    judgement = verdict(judged())
+def test_a_good_model_is_certified_without_reasons():
+    judgement = verdict(good_model())
     assert (judgement.word, judgement.reasons, judgement.remarks) == (CERTIFIED, (), ())
 
 
@@ -251,16 +251,16 @@ FEW = "the rows are too few to see missing or spurious modes of less than"
     ("detectable", "words"),
     [(0.0312, "modes of at least 3.2% of the mass"), (0.37, f"{FEW} 37.0%"), (1.0, f"{FEW} 100.0%")],
 )
-def test_where_nothing_is_wrong_the_words_are_of_faults_that_could_be_seen(detectable, words):
-    judgement = verdict(judged(spurious_detectable=detectable))
+def test_verdict_on_a_good_model_names_detectable_faults(detectable, words):
+    judgement = verdict(good_model(spurious_detectable=detectable))
     assert words in judgement.in_words
     assert judgement.detectable == detectable
     assert (judgement.word, f"{judgement}") == (CERTIFIED, CERTIFIED)
 
 
-def test_the_rows_that_modes_are_judged_by_are_named():
+def test_facts_name_the_rows_that_modes_are_compared_with():
     for held_out, words in ((1.0, "beside 997 held-out rows"), (0.0, "beside 997 training rows")):
-        assert any(words in line for line in facts(judged(held_out=held_out)))
+        assert any(words in line for line in facts(good_model(held_out=held_out)))
 
 
 @pytest.mark.parametrize(
@@ -284,20 +284,20 @@ def test_the_rows_that_modes_are_judged_by_are_named():
     ],
 )
 def test_each_fault_has_its_reason(changes, word, reason):
-    judgement = verdict(judged(**changes))
+    judgement = verdict(good_model(**changes))
     assert judgement.word == word
     assert any(words.startswith(reason) for words in judgement.reasons)
     assert judgement.in_words == f"{judgement}"
 
 
-def test_a_distance_that_is_not_clear_is_no_fault():
-    assert verdict(judged(distance=2.0, distance_error=1.0)).word == CERTIFIED
+def test_an_uncertain_distance_is_no_fault():
+    assert verdict(good_model(distance=2.0, distance_error=1.0)).word == CERTIFIED
 
 
-def test_fit_is_a_remark():
-    assert "underfitted" in verdict(judged(accuracy=0.95, test_accuracy=0.95)).remarks[0]
-    assert "overfitted" in verdict(judged(accuracy=0.3)).remarks[0]
-    assert verdict(judged(accuracy=0.3)).word == CERTIFIED
+def test_underfitting_and_overfitting_are_remarks():
+    assert "underfitted" in verdict(good_model(accuracy=0.95, test_accuracy=0.95)).remarks[0]
+    assert "overfitted" in verdict(good_model(accuracy=0.3)).remarks[0]
+    assert verdict(good_model(accuracy=0.3)).word == CERTIFIED
 
 
 # --- Subcommands -----------------------------------------------------------------------------------------------------
@@ -306,8 +306,8 @@ def test_fit_is_a_remark():
 @pytest.fixture
 def files(tmp_path, rbm, rows):
     parts = {"train": rows, "validation": rows[:2], "test": rows[:3]}
-    made = datasets.build("made", "Made", **parts, source="test", preprocessing="", options={})
-    datasets.save(made, tmp_path / "data.npz")
+    data = datasets.build("made", "Made", **parts, source="test", preprocessing="", options={})
+    datasets.save(data, tmp_path / "data.npz")
     arrays = dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
     results.write_arrays(tmp_path / "model.npz", arrays | {"iteration": 1, "seed": 0})
     return tmp_path
@@ -324,7 +324,7 @@ def test_certify_prints_a_verdict_for_each_model(files, capsys):
     assert set(pd.read_csv(out).columns) == set(module.COLUMNS)
 
 
-def test_the_step_of_the_workflow_writes_table_and_meta(files, quantities):
+def test_job_certificate_writes_table_and_meta(files, quantities):
     out, settings = files / "out", SETTINGS.model_dump_json()
     command = ["job", "certificate", "--settings", settings, "--data", f"{files / 'data.npz'}", "--model", f"{files}"]
     assert main([*command, "--out", f"{out}"]) == 0
@@ -334,7 +334,7 @@ def test_the_step_of_the_workflow_writes_table_and_meta(files, quantities):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_a_model_without_parameters_gains_nothing_at_another_temperature(rows):
+def test_gain_of_a_temperature_is_zero_for_zero_parameters(rows):
     flat = RBM(np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N)))
     quantities = certificate(flat, rows, SETTINGS)
     values = scalars(quantities)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fingerprints tell code that computes something else from code that computes the same."""
+"""Fingerprints change if code computes something else, and only then."""
 
 import os
 import shutil
@@ -29,8 +29,8 @@ from rbmbench.kernels import reference_kernels
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch, tmp_path):
-    """Nothing is known, and the user's cache is empty."""
+def empty_caches(monkeypatch, tmp_path):
+    """Clear all caches of fingerprints."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     caches = fingerprints._known, fingerprints._file
     for cached in caches:
@@ -46,25 +46,25 @@ def run(estimator: str = "cd", update: str = "sgd", **settings) -> RunSettings:
     return RunSettings.model_validate(values | settings)
 
 
-def now(settings=None) -> str:
-    """Return the fingerprint of the code as it is now."""
+def computed(settings=None) -> str:
+    """Return the fingerprint of the code, without caches."""
     fingerprints._known().clear()
     shutil.rmtree(fingerprints._file().parent, ignore_errors=True)
     return fingerprint(settings or run(), 784)
 
 
 @pytest.mark.parametrize(("kind", "registry"), [("estimator", estimators.REGISTRY), ("update", updates.REGISTRY)])
-def test_every_estimator_and_update_rule_has_its_own(kind, registry):
+def test_every_estimator_and_update_rule_has_its_own_fingerprint(kind, registry):
     digests = {fingerprint(run(**{kind: name}), 784) for name in registry.names()}
     assert len(digests) == len(registry.names())
     assert fingerprints.UNKNOWN not in digests
 
 
-def test_every_sampler_has_its_own():
+def test_every_sampler_has_its_own_fingerprint():
     names = samplers.REGISTRY.names()
-    prints = {fingerprint(SamplingSettings(samplers={"it": {"name": name}})) for name in names}
-    assert len(prints) == len(names)
-    assert fingerprints.UNKNOWN not in prints
+    digests = {fingerprint(SamplingSettings(samplers={"it": {"name": name}})) for name in names}
+    assert len(digests) == len(names)
+    assert fingerprints.UNKNOWN not in digests
 
 
 @pytest.mark.parametrize(
@@ -82,62 +82,62 @@ def test_every_sampler_has_its_own():
     ids=lambda settings: type(settings).__name__,
 )
 def test_kernels_that_agree_have_the_fingerprint_of_the_reference(settings):
-    digest = now(settings)
+    digest = computed(settings)
     assert digest != fingerprints.UNKNOWN
     with reference_kernels():
-        assert now(settings) == digest
+        assert computed(settings) == digest
 
 
-def test_seeds_sizes_and_rates_do_not_matter():
+def test_fingerprint_does_not_depend_on_seeds_sizes_and_rates():
     other = run(hidden=19, batch=100, seed=3, evaluate_every=7, trials=11)
-    assert now(other) == now()
+    assert computed(other) == computed()
 
 
-def test_another_formula_is_noticed_where_it_is_used(monkeypatch):
-    before = now(), now(run("pop_cd"))
-    whole = CD.negative_phase
+def test_another_formula_changes_only_the_fingerprints_that_use_it(monkeypatch):
+    before = computed(), computed(run("pop_cd"))
+    negative_phase = CD.negative_phase
 
     def scaled(self, *arguments):
-        population, state, diagnostics = whole(self, *arguments)
+        population, state, diagnostics = negative_phase(self, *arguments)
         np.multiply(population.hidden, 1.001, out=population.hidden)
         return population, state, diagnostics
 
     monkeypatch.setattr(CD, "negative_phase", scaled)
-    assert now() not in (before[0], fingerprints.UNKNOWN)
-    assert now(run("pop_cd")) == before[1]
+    assert computed() not in (before[0], fingerprints.UNKNOWN)
+    assert computed(run("pop_cd")) == before[1]
 
 
-@pytest.mark.parametrize(("factor", "is_noticed"), [(1 + 1e-7, False), (1.05, True)])
-def test_a_compiled_kernel_that_computes_something_else_is_noticed(monkeypatch, factor, is_noticed):
+@pytest.mark.parametrize(("factor", "is_changed"), [(1 + 1e-7, False), (1.05, True)])
+def test_another_compiled_kernel_changes_the_fingerprint(monkeypatch, factor, is_changed):
     kernels = pytest.importorskip("rbmbench.kernels.numba")
-    before, whole = now(), kernels.bernoulli_mean
+    before, kernel = computed(), kernels.bernoulli_mean
 
     def edited(activation, bias):
-        whole(activation, bias)
+        kernel(activation, bias)
         np.multiply(activation, factor, out=activation)
 
     monkeypatch.setattr(kernels, "bernoulli_mean", edited)
-    assert (now() != before) == is_noticed
-    assert now() != fingerprints.UNKNOWN
+    assert (computed() != before) == is_changed
+    assert computed() != fingerprints.UNKNOWN
 
 
-def test_an_estimator_with_an_error_has_none(monkeypatch):
+def test_fingerprint_of_an_estimator_with_an_error_is_unknown(monkeypatch):
     monkeypatch.setattr(CD, "negative_phase", None)
-    assert now() == fingerprints.UNKNOWN
+    assert computed() == fingerprints.UNKNOWN
 
 
-def test_it_is_computed_once_for_the_sources_as_they_are(monkeypatch):
-    told = []
-    digest = fingerprint(run(), 784, lambda: told.append("computing"))
+def test_fingerprint_is_computed_once_for_unchanged_sources(monkeypatch):
+    calls = []
+    digest = fingerprint(run(), 784, lambda: calls.append("computing"))
     fingerprints._known.cache_clear()
     monkeypatch.setattr(probes, "behaviour", None)
-    assert fingerprint(run(), 784, lambda: told.append("again")) == digest
-    assert told == ["computing"]
+    assert fingerprint(run(), 784, lambda: calls.append("again")) == digest
+    assert calls == ["computing"]
 
 
-def test_another_process_finds_those_of_many_jobs(monkeypatch):
+def test_probe_ahead_computes_fingerprints_in_another_process(monkeypatch):
     jobs = [(run(estimator), 784) for estimator in ("cd", "pcd", "pop_cd")]
-    expected = [now(settings) for settings, _ in jobs]
+    expected = [computed(settings) for settings, _ in jobs]
     shutil.rmtree(fingerprints._file().parent)
     fingerprints._known().clear()
     fingerprints.probe_ahead(jobs)
@@ -164,7 +164,7 @@ print(fingerprints.fingerprint(RunSettings(data={"name": "mnist"}, hidden=17, ba
 """
 
 
-def test_what_a_process_computes_after_an_edit_is_not_kept_as_that_of_the_new_code(tmp_path):
+def test_fingerprints_of_code_edited_after_its_import_are_not_cached(tmp_path):
     shutil.copytree(sources.PACKAGE, tmp_path / "rbmbench", ignore=shutil.ignore_patterns("__pycache__"))
 
     def fingerprint_of(cache: str, *arguments: str) -> str:
@@ -173,7 +173,7 @@ def test_what_a_process_computes_after_an_edit_is_not_kept_as_that_of_the_new_co
         return subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=True).stdout.strip()
 
     old = fingerprint_of("other")
-    assert fingerprint_of("cache", "edit") == old  # which this process had imported
+    assert fingerprint_of("cache", "edit") == old  # of the imported code
     assert fingerprint_of("cache") == fingerprints.UNKNOWN
 
 
@@ -187,7 +187,7 @@ def edited_recipe(monkeypatch, name: str, old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "is_noticed"),
+    ("name", "old", "new", "is_changed"),
     [
         ("mnist", "    def load(self", "    # A remark.\n\n    def load(self", False),
         ("mnist", "MNIST (LeCun", "A threshold = 3 (LeCun", False),
@@ -203,13 +203,13 @@ def edited_recipe(monkeypatch, name: str, old: str, new: str) -> str:
         ("diag", "return", "return 1 -", False),
     ],
 )
-def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, name, old, new, is_noticed):
+def test_fingerprint_of_a_data_set_depends_on_its_code_and_readers(monkeypatch, name, old, new, is_changed):
     before = recipe_fingerprint("mnist")
-    assert (edited_recipe(monkeypatch, name, old, new) != before) == is_noticed
+    assert (edited_recipe(monkeypatch, name, old, new) != before) == is_changed
 
 
 @pytest.mark.usefixtures("no_plugins")
-def test_the_code_of_a_data_set_of_a_plug_in_is_that_which_was_imported(tmp_path):
+def test_fingerprint_of_a_plugin_is_that_of_the_imported_code(tmp_path):
     file = tmp_path / "own_rows.py"
     text = "from rbmbench.datasets import REGISTRY, Recipe\n\n@REGISTRY.register\nclass Own(Recipe):\n    value = 1\n"
     file.write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measurements that are interrupted go on where they were, to the same bytes, and only with what they began with."""
+"""Interrupted measurements resume to the same bytes, and only with the same inputs."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ EXACT = gradient_bias.ground_truth(MODELS, PARTS["train"], GroundTruthSettings(m
 
 @dataclass(frozen=True)
 class Inputs:
-    """What measurements go on from."""
+    """Inputs of measurements."""
 
     rbm: RBM = MODELS
     parts: tuple = tuple(PARTS.items())
@@ -46,8 +46,8 @@ def truth(inputs: Inputs, checkpointer: Checkpointer | None, method: str) -> lis
 
 def estimate(inputs: Inputs, checkpointer: Checkpointer | None, name: str) -> list:
     values = {"estimator": {"name": name}, "batch": 4, "estimates": 31, "seed": inputs.seed}
-    settings, truths = parse(EstimateSettings, values, "test"), {"exact": inputs.truth}
-    table = gradient_bias.measure(inputs.rbm, inputs.data.train, settings, truths, checkpointer=checkpointer)
+    settings, ground_truths = parse(EstimateSettings, values, "test"), {"exact": inputs.truth}
+    table = gradient_bias.measure(inputs.rbm, inputs.data.train, settings, ground_truths, checkpointer=checkpointer)
     timed = table["quantity"] == "seconds_per_estimate"
     assert (table["value"][timed] > 0).all()
     return [table[~timed]]
@@ -93,7 +93,7 @@ def _small_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize(("measurement", "option"), CASES)
-def test_a_measurement_stopped_after_every_part_ends_as_if_undisturbed(measurement, option, tmp_path):
+def test_a_measurement_stopped_after_every_part_has_the_same_result(measurement, option, tmp_path):
     expected = content(measurement(Inputs(), None, option), tmp_path)
     path, stops, outputs = tmp_path / "state.npz", [], None
     while outputs is None:
@@ -115,7 +115,7 @@ class Killed(Exception):
 @pytest.mark.parametrize(
     ("measurement", "option"), [(truth, "parallel_tempering"), (estimate, "pcd"), (sample, "gibbs")]
 )
-def test_what_is_done_after_a_checkpoint_is_done_again_after_a_kill(measurement, option, tmp_path, monkeypatch):
+def test_a_killed_measurement_resumes_from_its_last_checkpoint(measurement, option, tmp_path, monkeypatch):
     expected, path, saved = content(measurement(Inputs(), None, option), tmp_path), tmp_path / "state.npz", []
     save = Checkpointer.save
 
@@ -132,7 +132,7 @@ def test_what_is_done_after_a_checkpoint_is_done_again_after_a_kill(measurement,
 
 
 def changed(array: np.ndarray) -> np.ndarray:
-    """Return a copy of which one entry differs by as little as can be."""
+    """Return a copy with the smallest change of one entry."""
     other = array.copy()
     other.flat[5] = 1 - other.flat[5] if other.dtype == np.uint8 else np.nextafter(other.flat[5], np.inf)
     return other
@@ -160,8 +160,8 @@ USED = {
 OPTIONS = {truth: "parallel_tempering", estimate: "cd", couple: "rbm", sample: "gibbs"}
 
 
-@pytest.mark.parametrize(("measurement", "other"), [(which, other) for which in USED for other in USED[which]])
-def test_a_checkpoint_of_other_content_is_refused(measurement, other, tmp_path):
+@pytest.mark.parametrize(("measurement", "other"), [(case, other) for case in USED for other in USED[case]])
+def test_a_checkpoint_of_other_inputs_raises(measurement, other, tmp_path):
     option, path = OPTIONS[measurement], tmp_path / "state.npz"
     with pytest.raises(StoppedError):
         measurement(Inputs(), Checkpointer(path, stopping=lambda: 15), option)
@@ -171,7 +171,7 @@ def test_a_checkpoint_of_other_content_is_refused(measurement, other, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_seconds_of_an_interrupted_computation_count(tmp_path, monkeypatch):
+def test_spent_seconds_include_those_before_an_interruption(tmp_path, monkeypatch):
     clock: list[Any] = [100.0]
     monkeypatch.setattr("rbmbench.training.checkpoint.perf_counter", lambda: clock[0])
     first = Checkpointer(tmp_path / "state.npz")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of samples of trained models: what is sampled, what it is held against, and the subcommand."""
+"""Streams of samples of trained models: likelihoods, training rows and the subcommand."""
 
 import json
 
@@ -47,20 +47,20 @@ def measurement(rbm, data):
 
 
 @pytest.mark.parametrize("size", [1, 3 * 4 * M * N * 3])
-def test_replicas_are_sampled_alike_in_whatever_shards(rbm, data, measurement, monkeypatch, size):
+def test_samples_do_not_depend_on_shards(rbm, data, measurement, monkeypatch, size):
     monkeypatch.setattr(sampling, "SHARD_BYTES", size)
-    cut = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
-    pd.testing.assert_frame_equal(cut.likelihoods, measurement.likelihoods)
-    assert all(np.array_equal(cut.shown[name], shown) for name, shown in measurement.shown.items())
+    sharded = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
+    pd.testing.assert_frame_equal(sharded.likelihoods, measurement.likelihoods)
+    assert all(np.array_equal(sharded.shown[name], shown) for name, shown in measurement.shown.items())
 
 
-def test_numbers_of_samples_are_even_in_logarithm_and_end_with_all():
+def test_log_grid_is_logarithmic_and_ends_with_all_samples():
     assert log_grid(37, 5) == [1, 2, 6, 15, 37]
     assert log_grid(1, 5) == [1]
     assert log_grid(3, 60) == [1, 2, 3]
 
 
-def test_every_setting_and_model_has_a_line_at_every_number(measurement):
+def test_every_setting_and_model_has_a_row_per_number_of_samples(measurement):
     table = measurement.likelihoods
     assert list(table.columns) == list(results.COLUMNS["isl.parquet"])
     streams = table[table["sampler"] != TRAINING_SET].groupby(["sampler", "setting", "trial"])["samples"].apply(list)
@@ -68,7 +68,7 @@ def test_every_setting_and_model_has_a_line_at_every_number(measurement):
 
 
 def stream_of(rbm, data, name, trial, **options):
-    """Return the samples of one model alone, as the sampler of this name draws them."""
+    """Return the samples of one model by the named sampler, and their means."""
     sampler, stream = samplers.create(name, **options), Stream(3, [trial], Purpose.SAMPLES)
     state = sampler.start(rbm[trial : trial + 1], data.train, 1, stream)
     out = np.empty((1, 1, 37, M), np.uint8)
@@ -87,19 +87,19 @@ def stream_of(rbm, data, name, trial, **options):
         ("tempering", 0, "parallel_tempering", {"temperatures": 3}),
     ],
 )
-def test_streams_are_those_of_the_setting_alone(measurement, rbm, data, key, setting, name, options):
+def test_samples_of_a_setting_do_not_depend_on_others(measurement, rbm, data, key, setting, name, options):
     table = measurement.likelihoods
     for trial in range(TRIALS):
         samples, means = stream_of(rbm, data, name, trial, **options)
         own = table[(table["sampler"] == key) & (table["setting"] == setting) & (table["trial"] == trial)]
         for line in own.itertuples():
-            held = {part: IndirectSampling(getattr(data, part)) for part in ("validation", "test")}
-            for counted in held.values():
-                counted.add(samples[None, : line.samples])
-            flip = held["validation"].best_flips()
+            likelihoods_of = {part: IndirectSampling(getattr(data, part)) for part in ("validation", "test")}
+            for likelihood in likelihoods_of.values():
+                likelihood.add(samples[None, : line.samples])
+            flip = likelihoods_of["validation"].best_flips()
             assert line.flip == flip[0]
-            assert line.validation == pytest.approx(held["validation"].log_likelihood(flip)[0, 0], rel=1e-12)
-            assert line.test == pytest.approx(held["test"].log_likelihood(flip)[0, 0], rel=1e-12)
+            assert line.validation == pytest.approx(likelihoods_of["validation"].log_likelihood(flip)[0, 0], rel=1e-12)
+            assert line.test == pytest.approx(likelihoods_of["test"].log_likelihood(flip)[0, 0], rel=1e-12)
         if trial == 0:
             shown = samples if means is None else means
             np.testing.assert_array_equal(
@@ -107,15 +107,15 @@ def test_streams_are_those_of_the_setting_alone(measurement, rbm, data, key, set
             )
 
 
-def test_the_training_rows_are_held_against_the_same_rows(measurement, data):
+def test_likelihood_of_training_rows_is_that_on_the_test_rows(measurement, data):
     line = measurement.likelihoods.query("sampler == @TRAINING_SET").iloc[0]
-    counted = IndirectSampling(data.test)
-    counted.add(data.train[None])
+    likelihood = IndirectSampling(data.test)
+    likelihood.add(data.train[None])
     assert (line["trial"], line["samples"]) == (-1, 29)
-    assert line["test"] == pytest.approx(counted.log_likelihood(line["flip"])[0, 0])
+    assert line["test"] == pytest.approx(likelihood.log_likelihood(line["flip"])[0, 0])
 
 
-def test_settings_that_do_not_fit_together_are_sampled_one_after_the_other(measurement, rbm, data, monkeypatch):
+def test_samples_do_not_depend_on_settings_drawn_together(measurement, rbm, data, monkeypatch):
     monkeypatch.setattr(sampling, "COUNT_BYTES", 1)
     alone = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
     keys = ["sampler", "setting", "trial", "samples"]
@@ -124,15 +124,15 @@ def test_settings_that_do_not_fit_together_are_sampled_one_after_the_other(measu
     np.testing.assert_allclose(table["test"], other["test"], rtol=1e-12)
 
 
-def test_fewer_rows_are_the_first(rbm, data):
+def test_option_rows_takes_the_first_rows(rbm, data):
     few = {"samplers": {"gibbs": {"name": "gibbs"}}, "samples": 7, "rows": 5}
     line = sampled(rbm, data, parse(SamplingSettings, few, "test")).likelihoods.iloc[0]
-    counted = IndirectSampling(data.test[:5])
-    counted.add(data.train[None])
-    assert line["test"] == pytest.approx(counted.log_likelihood(line["flip"])[0, 0])
+    likelihood = IndirectSampling(data.test[:5])
+    likelihood.add(data.train[None])
+    assert line["test"] == pytest.approx(likelihood.log_likelihood(line["flip"])[0, 0])
 
 
-def test_data_without_test_rows_are_one_line(rbm):
+def test_data_without_test_rows_raise(rbm):
     parts = {"train": binary_data(29, M), "validation": binary_data(17, M)}
     bare = datasets.build("bare", "Bare", **parts, source="test", preprocessing="none", options={})
     with pytest.raises(DataError, match="bare: test: must have rows, got none"):
@@ -155,11 +155,11 @@ def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, measureme
     assert (meta["run"], meta["trials"], meta["data"]["title"]) == ("made-5h-run", TRIALS, "Made")
     (record,) = records_of(meta)
     wall = meta["wall"]
-    counted = min(wall["measuring_seconds"], wall["measuring_cpu_seconds"])
-    assert record.seconds["measuring"] == pytest.approx(counted, rel=1e-12)
+    seconds = min(wall["measuring_seconds"], wall["measuring_cpu_seconds"])
+    assert record.seconds["measuring"] == pytest.approx(seconds, rel=1e-12)
 
 
-def test_wrong_settings_are_one_line(capsys):
-    wrong = json.dumps(SETTINGS | {"samplers": {}})
-    assert main(["job", "sample", "--settings", wrong, "--data", "x", "--model", "y", "--out", "z"]) == 2
+def test_invalid_settings_are_an_error(capsys):
+    settings = json.dumps(SETTINGS | {"samplers": {}})
+    assert main(["job", "sample", "--settings", settings, "--data", "x", "--model", "y", "--out", "z"]) == 2
     assert "samplers: must " in capsys.readouterr().err
