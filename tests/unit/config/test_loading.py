@@ -109,9 +109,9 @@ def test_an_algorithm_may_be_a_schedule(config):
     ("overrides", "fragments"),
     [
         (nested(*PANEL_A, "rate", -0.5), ["figures.fig1.panels.a.rate", "-0.5", "greater than 0"]),
-        (nested(*PANEL_A, "iterations", 0), ["figures.fig1.panels.a.iterations", "got 0", "1"]),
-        (nested(*PANEL_A, "trials", 0), ["figures.fig1.panels.a.trials", "got 0", "1"]),
-        (nested("defaults", "trials", 0), ["defaults.trials", "got 0", "1"]),
+        (nested(*PANEL_A, "iterations", 0), ["figures.fig1.panels.a.iterations", "or equal to 1, got 0"]),
+        (nested(*PANEL_A, "trials", 0), ["figures.fig1.panels.a.trials", "or equal to 1, got 0"]),
+        (nested("defaults", "trials", 0), ["defaults.trials", "or equal to 1, got 0"]),
         (nested(*PANEL_A, "itterations", 5), ["figures.fig1.panels.a.itterations", "nearest: 'iterations'"]),
         (nested(*PANEL_A, "data", "mnits"), ["figures.fig1.panels.a.data", "'mnits'", "nearest: 'mnist'"]),
         (nested("figures", "fig1", "algorithms", ["cd_2"]), ["figures.fig1.algorithms", "'cd_2'", "nearest: 'cd_1"]),
