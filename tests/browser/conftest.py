@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of the kept results in a browser: Debian's chromium, driven by playwright."""
+"""Fixtures of the page of the kept results in chromium, driven by playwright."""
 
 import shutil
 
@@ -25,7 +25,7 @@ def browser():
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     with playwright.sync_playwright() as driver:
-        # Chromium's sandbox does not run as root.
+        # Chromium's sandbox cannot be used as root.
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium
         chromium.close()
@@ -33,17 +33,17 @@ def browser():
 
 @pytest.fixture
 def opened(browser, file):
-    """Return a function that opens the page; nothing may be requested from elsewhere, nor said on the console."""
-    contexts, said, asked = [], [], []
+    """Return a function that opens the page; requests of other addresses and messages on the console fail the test."""
+    contexts, messages, addresses = [], [], []
 
     def open_page(hash="", **options):
         options = {"viewport": {"width": 1400, "height": 900}, "accept_downloads": True} | options
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: addresses.append(request.url))
         page.goto(f"file://{file}{hash}")
         if options.get("java_script_enabled", True):
             wait_until(page, USABLE)
@@ -52,8 +52,8 @@ def opened(browser, file):
     yield open_page
     for context in contexts:
         context.close()
-    assert said == []
-    assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
+    assert messages == []
+    assert {url for url in addresses if not url.startswith(("file:", "data:", "blob:"))} == set()
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts of the page in a browser: claims in them, what their axes count, trials, and values at the cursor."""
+"""Charts of the page in a browser: marked claims, axes, trials, looks, and values at the cursor."""
 
 import re
 
@@ -12,8 +12,8 @@ from rbmbench.io.results import read_kept_metas
 pytestmark = pytest.mark.browser
 
 
-def test_a_claim_leads_to_its_curve_its_runs_and_its_command(opened):
-    """One click each from the claim to its curves and the command, one more to a run."""
+def test_a_claim_links_to_its_curves_runs_and_command(opened):
+
     page = opened("#claims?q=popcd_1.fig1.a.k1")
     page.locator("table.claims tbody tr:visible td:nth-child(3) a").first.click()
     assert page.url.endswith(f"#{FIGURE}?claim={CLAIM}")
@@ -29,7 +29,7 @@ def test_a_claim_leads_to_its_curve_its_runs_and_its_command(opened):
 
 
 def pointed(page, key=FIGURE):
-    """Return the claim that is marked in a figure, and how opaque the curves of its first panel are."""
+    """Return the marked claim of a figure and the opacities of the curves in its first panel."""
     return page.evaluate(
         """key => { const card = cards.find(({ name }) => name === key);
         const [panel] = card.panels, [u] = card.plots;
@@ -38,7 +38,7 @@ def pointed(page, key=FIGURE):
     )
 
 
-def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn):
+def test_a_clicked_claim_marks_its_curves_and_is_in_the_address(drawn):
     assert pointed(drawn) == [None, [1] * 6]
     legend = card(drawn).locator("button[data-key=cd_1]")
     legend.click()
@@ -47,10 +47,10 @@ def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn
     link.focus()
     drawn.keyboard.press("Enter")
     wait_until(drawn, "cards.some(({ pointed }) => pointed)")
-    # Of CD-1, CD-10, PCD-1, pop-CD-1, pop-CD-10 and PT-10.
+    # CD-1, CD-10, PCD-1, pop-CD-1, pop-CD-10 and PT-10.
     assert pointed(drawn) == [CLAIM, [1, 0.2, 0.2, 1, 0.2, 0.2]]
     assert link.get_attribute("aria-current") == "true"
-    assert legend.get_attribute("aria-pressed") == "true"  # what a claim is about is shown
+    assert legend.get_attribute("aria-pressed") == "true"  # hidden curves of a claim are shown again
     assert drawn.url.endswith(f"#{FIGURE}?claim={CLAIM}")
     drawn.go_back()
     wait_until(drawn, "cards.every(({ pointed }) => !pointed)")
@@ -63,7 +63,7 @@ def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn
 
 
 def colours(page, places):
-    """Return the colours of the first panel of the figure at some values of its axes, y from -12 to -2."""
+    """Return the colours of the first panel of the figure at values of its axes, with y from -12 to -2."""
     return page.evaluate(
         """async ([key, places]) => { const [u] = cards.find(({ name }) => name === key).plots;
         u.setScale("y", { min: -12, max: -2 });
@@ -78,7 +78,7 @@ def colours(page, places):
 
 
 def test_window_and_accepted_range_are_shaded(opened):
-    """pop-CD-1 ends above CD-1, in the last 5 % of 50 000 iterations: above -7.07, where CD-1 ends."""
+    # pop-CD-1 ends above CD-1: the window is the last 5 % of 50 000 iterations, the range above -7.07.
     places = [(33300, -9.1), (49100, -9.1), (33300, -5.3), (49100, -5.3)]
     page = opened(f"#{FIGURE}")
     page.wait_for_selector(f"[id='{FIGURE}'] canvas")
@@ -87,11 +87,11 @@ def test_window_and_accepted_range_are_shaded(opened):
     assert plain == [[0, 0, 0, 0]] * 4
     page.evaluate(f"location.hash = '{FIGURE}?claim={CLAIM}'")
     wait_until(page, "cards.some(({ pointed }) => pointed)")
-    outside, window, accepted, both = colours(page, places)
+    outside, window, accepted, overlap = colours(page, places)
     assert outside == [0, 0, 0, 0]
     assert window[0] > window[2]  # yellow
     assert accepted[1] > accepted[0]  # green
-    assert both not in (window, accepted, outside)
+    assert overlap not in (window, accepted, outside)
 
 
 def test_all_claims_on_curves_can_be_marked(opened):
@@ -111,18 +111,18 @@ def test_all_claims_on_curves_can_be_marked(opened):
 def test_all_claims_on_figures_of_curves_have_marks(opened):
     data = data_of(opened())
     drawn = {(entry["name"], shown["key"]) for entry in data["results"] for shown in entry["shown"] if shown["panels"]}
-    lost = [
+    unmarked = [
         claim["claim"]
         for entry in data["results"]
         for claim in entry["claims"]
         if (entry["name"], claim["shown"]) in drawn and not claim["marks"]
     ]
-    assert lost == []
+    assert unmarked == []
 
 
 @pytest.mark.parametrize(("name", "title"), [("seconds", "processor seconds"), ("steps", "Gibbs steps")])
-def test_the_axis_counts_seconds_and_gibbs_steps(opened, repository, name, title):
-    """A value at the cursor is that of the CSV at the iteration that the seconds or the steps stand for."""
+def test_values_at_the_cursor_of_other_axes_are_those_of_the_csv(opened, repository, name, title):
+
     key = "paper/sdcp_fig1"
     numbers = pd.read_csv(repository / "results/reference/paper/data/sdcp_fig1.csv.gz")
     metas = read_kept_metas(repository / "results/reference/paper/meta/sdcp_fig1.json").values()
@@ -142,12 +142,12 @@ def test_the_axis_counts_seconds_and_gibbs_steps(opened, repository, name, title
     page.mouse.move(box["x"] + 0.41 * box["width"], box["y"] + box["height"] / 2)
     first, *lines = card(page, key).locator(".tip:visible").inner_text().splitlines()
     assert first.startswith(title)
-    of_panel = numbers[numbers["panel"] == "a"]
+    panel = numbers[numbers["panel"] == "a"]
     for label, unit in units.items():
         line = next(line for line in lines if line.startswith(f"■ {label}:"))
         mean, at = re.search(r": (\S+) \(.*?\)(?: at (\S+))?, ", line).groups()
         x = float(at or first.split()[-1])
-        rows = of_panel[of_panel["label"] == label]
+        rows = panel[panel["label"] == label]
         row = rows.iloc[(rows["iteration"] * unit - x).abs().argmin()]
         assert x == pytest.approx(row["iteration"] * unit, rel=5e-5)
         assert float(mean) == float(f"{row['mean']:.5g}")
@@ -182,7 +182,7 @@ def test_single_trials_are_those_of_the_runs(opened, repository):
     assert trials == [[float(f"{value:.4g}") for value in row] for row in curve[x].to_numpy(float)]
 
 
-def test_printed_values_and_lines_are_beside_the_curves(opened):
+def test_printed_values_and_reference_lines_are_drawn(opened):
     page = opened("#paper/sdcp_fig1")
     page.wait_for_selector("[id='paper/sdcp_fig1'] canvas")
     words = card(page, "paper/sdcp_fig1").locator(".axis", has_text="printed").first.inner_text()
@@ -206,7 +206,7 @@ def test_estimates_have_bars_of_their_intervals(opened):
     assert max(page.evaluate(bar)[3::4]) > 100  # bands are fainter
 
 
-def test_values_of_annealing_that_is_compared_are_open_circles(opened):
+def test_compared_annealing_is_drawn_as_open_circles(opened):
     page = opened("#paper/popcd_fig3")
     page.wait_for_selector("[id='paper/popcd_fig3'] canvas")
     page.evaluate("""() => { const card = cards.find(({ name }) => name === 'paper/popcd_fig3'), panel = card.panels[0];
@@ -241,7 +241,7 @@ def test_charts_have_the_looks_of_the_theme(opened):
     assert widths.count(3.7) == 3  # the second metric of three algorithms
 
 
-def test_ticks_have_a_power_of_ten_where_they_are_large_or_small(opened):
+def test_large_and_small_ticks_have_a_power_of_ten(opened):
     ticks = opened().evaluate("[0, -0.3, 0.001, 0.0005, 1700, 2.3e6].map(tickText)")
     assert ticks == ["0", "-0.3", "0.001", "5e-4", "1700", "2.3e6"]
 
@@ -289,7 +289,7 @@ def test_values_at_the_cursor_are_those_of_the_csv(drawn, repository):
             assert list(map(float, values)) == expected
 
 
-def test_arrow_keys_tell_values(drawn):
+def test_arrow_keys_show_values(drawn):
     box = card(drawn).locator(".chart").first
     box.focus()
     for _ in range(2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page as a whole in a browser: size, claims, links, tables, accessibility, print, and what it is safe from."""
+"""The page in a browser: size, findings, claims, links, tables, accessibility, print, escapes of text."""
 
 import csv
 import re
@@ -35,28 +35,28 @@ def test_page_is_small_and_usable(opened, file):
     assert page.locator("#claims output").inner_text() == ""  # closed
 
 
-def test_the_first_screens_tell_whether_the_findings_hold(opened, repository):
-    """At 1400 and at 390 pixels; every headline with the answer that the kept verdicts give."""
+def test_first_screens_have_the_answers_to_all_headlines(opened, repository):
+
     for width, most in ((1400, 2.2), (390, 12)):
         page = opened(viewport={"width": width, "height": 900})
         assert page.locator("#findings").bounding_box()["height"] < most * 900
         papers = page.locator("article.findings")
         assert papers.count() == 5
         assert papers.locator(".thumb img").count() == 5
-        shown = [text.split("\n") for text in papers.locator("div > .finding > summary").all_inner_texts()]
-        file = {
+        findings = [text.split("\n") for text in papers.locator("div > .finding > summary").all_inner_texts()]
+        expected = {
             f"{finding['text']} {finding['holds']} of {finding['of']}"
             if finding["answer"] != "not run"
             else finding["text"]: finding["answer"]
             for finding in data_of(page)["results"][0]["findings"]
             if finding.get("headline")
         }
-        assert {text: answer for answer, text in shown} == file
+        assert {text: answer for answer, text in findings} == expected
     words = page.locator("#findings").inner_text().lower()
     assert not [word for word in ("reading", "desktop", "paper scale") if re.search(rf"\b{word}\b", words)]
 
 
-def test_a_finding_opens_to_its_claims_and_a_claim_to_its_chart(opened):
+def test_findings_link_to_claims_and_claims_to_charts(opened):
     page = opened("#finding/popcd/no_divergence")
     finding = page.locator("[id='finding/popcd/no_divergence']")
     assert finding.locator("li").count() == 8
@@ -69,19 +69,19 @@ def test_a_finding_opens_to_its_claims_and_a_claim_to_its_chart(opened):
 def test_all_links_within_the_page_have_a_target(opened):
     page = opened()
     links = page.eval_on_selector_all("a[href^='#']", "links => links.map(link => link.getAttribute('href').slice(1))")
-    lost = page.evaluate(
+    missing = page.evaluate(
         """links => links.filter(link => !link.startsWith('claims?'))
         .filter(link => !document.getElementById(decodeURIComponent(link.split('?')[0])))""",
         links,
     )
     assert len(links) > 500
-    assert lost == []
+    assert missing == []
     ids = page.eval_on_selector_all("[id]", "all => all.map(({ id }) => id)")
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize("facet", ["scale", "paper", "verdict", "class"])
-def test_filters_count_as_the_csv(opened, claims, facet):
+def test_numbers_of_filtered_claims_are_those_of_the_csv(opened, claims, facet):
     page = opened("#claims")
     assert counted(page) == len(claims)
     for value, number in Counter(claims[facet]).items():
@@ -90,7 +90,7 @@ def test_filters_count_as_the_csv(opened, claims, facet):
         assert page.locator("table.claims tbody tr:visible").count() == min(number, 50)
 
 
-def test_claims_are_displayed_fifty_at_a_time(opened, claims):
+def test_claims_are_shown_fifty_at_a_time(opened, claims):
     page = opened("#claims")
     rows = page.locator("table.claims tbody tr")
     assert rows.locator("visible=true").count() == 50
@@ -115,7 +115,7 @@ def test_search_finds_words_anywhere(opened):
         assert "mnist" in text.lower()
 
 
-def test_the_address_restores_what_was_filtered(opened, claims):
+def test_the_address_restores_filters_and_order(opened, claims):
     page = opened("#claims")
     page.select_option("select[name=paper]", "ucd")
     page.select_option("select[name=verdict]", "not reproduced")
@@ -130,20 +130,20 @@ def test_the_address_restores_what_was_filtered(opened, claims):
     assert measured == sorted(measured)
 
 
-def test_filtered_claims_can_be_saved(opened, claims):
+def test_filtered_claims_are_saved_as_csv(opened, claims):
     page = opened("#claims?scale=paper&class=reading")
     with page.expect_download() as saving:
         page.click("#download")
-    with open(saving.value.path()) as saved:
-        lines = list(csv.DictReader(saved))
+    with open(saving.value.path()) as file:
+        lines = list(csv.DictReader(file))
     chosen = claims[(claims["scale"] == "paper") & (claims["class"] == "reading")]
     assert sorted(line["claim"] for line in lines) == sorted(chosen["claim"])
-    # JSON has no infinite numbers: their cells are empty.
+    # Cells of infinite numbers are empty, as JSON has none.
     finite = chosen["measured"][chosen["measured"].abs() < float("inf")]
     assert sorted(float(line["measured"]) for line in lines if line["measured"]) == sorted(finite)
 
 
-def test_tables_can_be_sorted(opened):
+def test_a_clicked_heading_sorts_the_table(opened):
     page = opened("#paper/popcd_table1")
     table = card(page, "paper/popcd_table1").locator("table").first
     table.locator("th button").nth(3).click()
@@ -153,7 +153,7 @@ def test_tables_can_be_sorted(opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scroll(opened, scheme):
+def test_page_is_no_wider_than_a_phone(opened, scheme):
     page = opened(f"#{FIGURE}?claim={CLAIM}", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     page.wait_for_selector(f"[id='{FIGURE}'] canvas")
     counted_in(page, FIGURE, "seconds")
@@ -162,7 +162,7 @@ def test_a_phone_needs_no_sideways_scroll(opened, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(opened, scheme):
-    """The rules of axe-core, contrast of text included, with a claim marked, numbers open and the axis changed."""
+
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     page = opened(f"#{FIGURE}?claim={CLAIM}", color_scheme=scheme)
     page.wait_for_selector(f"[id='{FIGURE}'] canvas")
@@ -172,7 +172,7 @@ def test_axe_finds_no_violation(opened, scheme):
     assert [(violation["id"], violation["nodes"][0]["html"]) for violation in report.response["violations"]] == []
 
 
-def test_the_keyboard_reaches_everything(opened):
+def test_controls_have_names_and_the_page_a_skip_link(opened):
     page = opened()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -187,7 +187,7 @@ def test_the_keyboard_reaches_everything(opened):
     assert nameless == []
 
 
-def test_without_scripts_pictures_findings_and_verdicts_are_there(opened, claims):
+def test_page_without_scripts_has_pictures_findings_and_verdicts(opened, claims):
     page = opened(java_script_enabled=False)
     assert page.locator("article.findings").count() == 5
     assert card(page).locator(".picture").is_visible()
@@ -209,13 +209,13 @@ def test_print_has_pictures_and_few_pages(opened):
     assert all(heads)
 
 
-def test_the_block_of_data_says_its_version(opened):
+def test_the_block_of_data_has_its_version(opened):
     data = data_of(opened())
     assert data["version"] == 3
     assert [results["name"] for results in data["results"]] == ["paper", "desktop"]
 
 
-def test_claims_lead_to_their_findings(opened):
+def test_claims_link_to_their_findings(opened):
     page = opened("#claims?scale=paper&verdict=not%20reproduced")
     links = page.locator("table.claims tbody tr:visible a", has_text="its finding")
     assert links.count() > 10
@@ -226,35 +226,35 @@ def test_claims_lead_to_their_findings(opened):
 @pytest.mark.parametrize(
     "hash", ["#%E0%A4", "#nothing", "#claims?nothing=1&paper=none&q=%00", "#claims?sort=constructor"]
 )
-def test_addresses_of_nothing_are_ignored(opened, hash):
+def test_unknown_addresses_are_ignored(opened, hash):
     assert opened(hash).locator("h1").is_visible()
 
 
-def test_labels_are_text(browser, tmp_path):
-    evil = "<img src=x onerror=alert(1)>"
-    series = {"key": evil, "label": evil, "metric": evil, "mean": [1.0, 2.0]}
-    panel = {"name": evil, "title": evil, "x_title": evil, "y_title": evil, "x": [0, 1], "series": [series]}
-    shown = {"key": "own_fig1", "paper": "own", "heading": evil, "command": evil, "panels": [panel]}
+def test_labels_are_escaped(browser, tmp_path):
+    script = "<img src=x onerror=alert(1)>"
+    series = {"key": script, "label": script, "metric": script, "mean": [1.0, 2.0]}
+    panel = {"name": script, "title": script, "x_title": script, "y_title": script, "x": [0, 1], "series": [series]}
+    shown = {"key": "own_fig1", "paper": "own", "heading": script, "command": script, "panels": [panel]}
     shown |= {
         "picture": {"address": "data:,", "width": 1, "height": 1},
-        "reading": evil,
-        "caption": evil,
-        "differences": [evil],
+        "reading": script,
+        "caption": script,
+        "differences": [script],
     }
-    looks = {evil: {"colour": "#000000", "width": 1.0}}
+    looks = {script: {"colour": "#000000", "width": 1.0}}
     results = [{"name": "own", "judges": True, "claims": [], "shown": [shown]}]
     report = Report(
-        title=evil, papers=[{"key": "own", "title": evil}], results=results, looks=looks, theme=chart_theme()
+        title=script, papers=[{"key": "own", "title": script}], results=results, looks=looks, theme=chart_theme()
     )
     (tmp_path / "page.html").write_text(rendered(report))
     page = browser.new_page()
-    said = []
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.goto(f"file://{tmp_path}/page.html")
     page.wait_for_selector("canvas")
     page.locator("summary", has_text="Numbers").click()
     page.locator(".u-over").hover()
-    assert evil in page.locator(".tip").inner_text()
+    assert script in page.locator(".tip").inner_text()
     assert page.locator("img[src=x]").count() == 0
-    assert said == []
+    assert dialogs == []
     page.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, always new inputs."""
+"""Two sizes of the tests: a small deterministic one, and RBMBENCH_FUZZ=thorough with new inputs."""
 
 import os
 import resource
@@ -18,21 +18,21 @@ settings.load_profile("thorough" if THOROUGH else "small")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _the_device_stays():
-    """No input makes a regular file of the device that is drawn, nor removes it."""
+def _device_is_kept():
+    """Assert that no input replaced or removed the device among the drawn paths."""
     yield
     assert not stat.S_ISREG(os.lstat(DEVICE).st_mode)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder that all inputs of a module are written to, one after the other."""
+    """Return a folder for all inputs of a module, written one after the other."""
     return tmp_path_factory.mktemp("fuzz")
 
 
 @pytest.fixture(scope="module")
 def bounded_memory():
-    """Hold this process to 2 GB more than it has, so that what asks for too much is refused by the system at once."""
+    """Limit this process to 2 GB more memory than it has, so that larger allocations fail."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**31, before[1]))

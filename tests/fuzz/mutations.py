@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Strategies: what can be wrong with bytes, texts and plain data, starting from some that are right."""
+"""Strategies: invalid bytes, texts and plain data near valid ones."""
 
 import atexit
 import copy
@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 
-def a_device() -> Path:
-    """Make a device that swallows what is written, or else a pipe, in a folder of its own: never draw a real one."""
+def make_device() -> Path:
+    """Return a new null device, or a pipe, in a temporary folder, so that no real device is drawn."""
     folder = tempfile.mkdtemp(prefix="rbmbench-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     device = Path(folder, "device")
@@ -30,14 +30,14 @@ def a_device() -> Path:
     return device
 
 
-DEVICE = a_device()
+DEVICE = make_device()
 NUMBERS = (0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
 numbers = st.builds(struct.pack, st.sampled_from(("<I", ">I")), st.sampled_from(NUMBERS))
 
 
 @st.composite
 def mutated(draw, content: bytes) -> bytes:
-    """Bytes near ``content``: stretches dropped, doubled, moved, or overwritten by numbers that headers are made of."""
+    """Bytes near ``content``: stretches dropped, doubled, moved, or overwritten by numbers as in headers."""
     data = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
         start, other = (draw(st.integers(0, max(len(data) - 1, 0))) for _ in range(2))
@@ -55,12 +55,12 @@ SIZES = st.sampled_from((-1, 0, 1, 2, 3, 5, 784, 2**31, 2**40, 2**63, 10**30)) |
 
 @st.composite
 def npy_files(draw) -> bytes:
-    """.npy files whose header may tell anything."""
+    """.npy files with arbitrary headers."""
     shape = tuple(draw(st.lists(SIZES, max_size=4)))
     described = draw(st.sampled_from(DTYPES).map(repr) | st.sampled_from(RECORDS))
     order = draw(st.sampled_from(("False", "True", "0", "None")))
-    right = f"{{'descr': {described}, 'fortran_order': {order}, 'shape': {shape!r}, }}"
-    header = draw(st.just(right) | st.sampled_from(HEADERS)).encode()
+    valid = f"{{'descr': {described}, 'fortran_order': {order}, 'shape': {shape!r}, }}"
+    header = draw(st.just(valid) | st.sampled_from(HEADERS)).encode()
     version = draw(st.sampled_from(((1, 0), (2, 0), (3, 0), (9, 9))))
     length = draw(st.sampled_from((len(header), len(header) + 7, 0, 2**16 - 1)))
     packed = struct.pack("<H" if version == (1, 0) else "<I", length)
@@ -69,7 +69,7 @@ def npy_files(draw) -> bytes:
 
 @st.composite
 def small_arrays(draw) -> np.ndarray:
-    """Arrays of many types and shapes, few of which are what is asked for."""
+    """Arrays of many types and shapes, few of them valid."""
     kinds = ("float32", "float64", "int64", "uint8", "bool", "uint64", "complex64", "float16", "U5", "S3", "M8[s]")
     shape = tuple(draw(st.lists(st.integers(0, 5), max_size=4)))
     array = np.full(shape, draw(st.sampled_from((0, 1, 2, 255)))).astype(draw(st.sampled_from(kinds)))
@@ -80,7 +80,7 @@ def small_arrays(draw) -> np.ndarray:
 
 
 def npy_of(array) -> bytes:
-    """An array as the bytes of an .npy file; objects are pickled."""
+    """Return an array as the bytes of an .npy file; objects are pickled."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=True)
     return buffer.getvalue()

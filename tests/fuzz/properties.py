@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The properties that tests here share: an input is read, or refused in one line; files outside of a folder stay."""
+"""Shared properties: inputs are read or raise a one-line error; files outside a folder are not changed."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from rbmbench.base.errors import RbmbenchError
 
 THOROUGH = os.environ.get("RBMBENCH_FUZZ") == "thorough"
 MOST_CHARACTERS = 2100
-# Python's audit events of changes to the file system, and which of their arguments are changed.
+# Audit events of changes to the file system, and the numbers of their arguments that are changed paths.
 CHANGES = {"os.mkdir": (0,), "os.rename": (0, 1), "os.remove": (0,), "os.rmdir": (0,), "os.truncate": (0,)}
 CHANGES |= {"os.link": (1,), "os.symlink": (1,), "os.chmod": (0,), "os.chown": (0,), "os.utime": (0,)}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -23,9 +23,9 @@ _outside: set[str] = set()
 
 
 def read_or_refused(read, *names: str, errors=RbmbenchError):
-    """Return what ``read`` returns, or None where it refuses its input in one line that has ``names`` in it.
+    """Return the result of ``read``, or None if it raises a one-line error that contains ``names``.
 
-    Any other exception passes through, and fails the test.
+    Other exceptions are not caught, and fail the test.
     """
     try:
         return read()
@@ -40,7 +40,7 @@ def read_or_refused(read, *names: str, errors=RbmbenchError):
 
 
 def holds_for_files(path, inputs, read, holds_for=lambda _: True, names=(), errors=RbmbenchError) -> None:
-    """Write each of the inputs, bytes or plain data, to a file, which is read, with what must hold, or refused."""
+    """Assert that files of the inputs, bytes or plain data, are read with outputs that ``holds_for``, or raise."""
 
     @given(inputs)
     def holds(content):
@@ -53,7 +53,7 @@ def holds_for_files(path, inputs, read, holds_for=lambda _: True, names=(), erro
 
 @contextmanager
 def writes_only_below(folder):
-    """Fail if this process makes, writes, moves or removes anything outside of a folder within the block."""
+    """Fail if this process creates, writes, moves or removes files outside a folder within the block."""
     _outside.clear()
     _below.append(os.path.realpath(folder))
     try:
@@ -78,5 +78,5 @@ def _note_change(event: str, arguments: tuple) -> None:
 
 
 def is_plain_matrix(rows) -> bool:
-    """Tell whether what was read is what a data set may hold."""
+    """Return whether rows are a valid part of a data set."""
     return isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2 and rows.max(initial=0) <= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of arrays: .npy and .npz of models, ground truths, samples, data sets, checkpoints and a user's own matrix."""
+"""Files of arrays: .npy and .npz of models, ground truths, data sets, checkpoints and a user's matrix."""
 
 import pickle
 from io import BytesIO
@@ -30,8 +30,8 @@ CHECKPOINT = {"parameters": {"W": NUMBERS[0]}, "visible": ROWS, "iteration": 5, 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def right(folder):
-    """Return the arrays of a data set and of a checkpoint that are right."""
+def valid(folder):
+    """Return the arrays of a valid data set and of a valid checkpoint."""
     parts = {"train": ROWS, "test": ROWS, "arrays": {"a": ROWS}}
     made = datasets.build("made", "Made", **parts, source="", preprocessing="", options={})
     datasets.save(made, folder / "data set.npz")
@@ -49,7 +49,7 @@ def all_finite(arrays):
 
 npy = npy_files() | mutated(npy_of(ROWS)) | small_arrays().map(npy_of)
 GREY = np.zeros((2, 784), np.uint8)
-# For every reader: the name of its file, inputs, or the name of arrays that are right, and what holds for its output.
+# For every reader: the name of its file, inputs or the name of valid arrays, and a property of its output.
 READERS = {
     "npy": ("", npy, lambda path: npy_array(path.read_bytes()), lambda array: array.dtype.kind in "buifU"),
     "a user's matrix": ("own.npy", npy, user_file, is_plain_matrix),
@@ -96,9 +96,9 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_it_is_read_or_refused(folder, right, reader):
+def test_invalid_arrays_are_read_or_raise_a_one_line_error(folder, valid, reader):
     name, inputs, read, holds_for = READERS[reader]
-    inputs = npz_files(right[inputs]) if isinstance(inputs, str) else inputs
+    inputs = npz_files(valid[inputs]) if isinstance(inputs, str) else inputs
     errors = RbmbenchError if name else UnreadableError
     holds_for_files(folder / (name or "npy"), inputs, read, holds_for, [name], errors)
 
@@ -116,7 +116,7 @@ def test_arrays_are_read_unchanged(folder):
 
 
 class Payload:
-    """What runs code when it is unpickled: it makes a file."""
+    """Object that creates a file when it is unpickled."""
 
     def __init__(self, marker):
         self.marker = marker
@@ -155,7 +155,7 @@ def test_objects_are_never_unpickled(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "told"),
+    ("name", "array", "message"),
     [
         ("W", NUMBERS[0] * np.float32(np.nan), "not finite"),
         ("c", NUMBERS[0, :, 0].astype(np.float64), "one type for all"),
@@ -165,7 +165,7 @@ def test_objects_are_never_unpickled(tmp_path):
         ("snapshot_iterations", np.array([5, 0]), "must ascend"),
     ],
 )
-def test_models_that_cannot_be(tmp_path, name, wrong, told):
-    results.write_arrays(tmp_path / "model.npz", MODEL | {name: wrong})
-    with pytest.raises(RbmbenchError, match=rf"model\.npz: .*{told}"):
+def test_inconsistent_models_raise(tmp_path, name, array, message):
+    results.write_arrays(tmp_path / "model.npz", MODEL | {name: array})
+    with pytest.raises(RbmbenchError, match=rf"model\.npz: .*{message}"):
         (results.read_snapshots if name.startswith("snapshot") else results.read_model)(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands as a user calls them: whatever they are given ends in exit code 0, or in 2 and one line."""
+"""Commands with invalid files and arguments: exit code 0, or 2 and a one-line error."""
 
 import contextlib
 import io
@@ -34,25 +34,25 @@ from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training import trainer
 
 pytestmark = pytest.mark.usefixtures("bounded_memory")
-# A command takes longer than a reader.
+# Commands are slower than readers.
 few = settings(max_examples=max(settings.default.max_examples // 8, 1))
 
 
-def called(*parts) -> None:
-    """Call a command; it must end well, or with one line."""
+def call_command(*parts) -> None:
+    """Call a command, which must succeed or end with a one-line error."""
 
     def call():
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        stderr = io.StringIO()
+        with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(io.StringIO()):
             try:
                 code = cli.main([str(part) for part in parts])
             except SystemExit as end:  # after --help
                 code = end.code
         if code and (code, parts[0]) != (1, "doctor"):
             assert code == 2
-            *others, line = said.getvalue().splitlines()
+            *others, line = stderr.getvalue().splitlines()
             assert line.startswith("rbmbench: error: ")
-            # Only the progress of what had begun may come before it.
+            # Only progress may be printed before it.
             assert not any("Traceback" in other or "Error" in other for other in others)
             raise RbmbenchError(line)
 
@@ -71,7 +71,7 @@ SAMPLING = {"samplers": {"gibbs": {"name": "gibbs", "grid": {"k": [1, 2]}}}, "sa
 
 @pytest.fixture(scope="module")
 def data(folder):
-    """Return a data set of rows that the models of `model` are of."""
+    """Return the data set that the models of `run` are trained on."""
     rows = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0]])
     made = datasets.build("made", "M", train=rows, validation=rows, test=rows, source="", preprocessing="", options={})
     datasets.save(made, folder / "data.npz")
@@ -79,7 +79,7 @@ def data(folder):
 
 
 def drop_checksums(folder) -> None:
-    """Drop the checksums of a meta, which would refuse every changed file before it is looked at."""
+    """Drop the checksums of a meta, so that changed files are read."""
     meta = json.loads((folder / "meta.json").read_text())
     write_json(folder / "meta.json", {key: value for key, value in meta.items() if "sha256" not in key})
 
@@ -107,7 +107,7 @@ def arrays_of(path) -> dict:
 
 
 def at_once(loop, _):
-    """Say that the last iteration was made."""
+    """Set the iteration of a training loop to the last one."""
     loop.iteration = loop.settings.iterations
 
 
@@ -116,12 +116,12 @@ def arguments(settings, data, model, out):
 
 
 def near_run(folder, run):
-    """Inputs (model, curve, meta, ground truth): one is wrong, the others are right."""
+    """Return strategies of (model, curve, meta, ground truth), of which one is invalid."""
     model, truth, curve = run / "model.npz", folder / "truth" / "ground_truth.npz", run / "curve.parquet"
     meta = json.loads((run / "meta.json").read_text())
-    right = [st.just(part) for part in (model.read_bytes(), curve.read_bytes(), meta, truth.read_bytes())]
-    wrong = npz_files(arrays_of(model)), mutated(curve.read_bytes()), edited(meta), npz_files(arrays_of(truth))
-    return [st.tuples(*right[:place], wrong[place], *right[place + 1 :]) for place in range(4)]
+    valid = [st.just(part) for part in (model.read_bytes(), curve.read_bytes(), meta, truth.read_bytes())]
+    invalid = npz_files(arrays_of(model)), mutated(curve.read_bytes()), edited(meta), npz_files(arrays_of(truth))
+    return [st.tuples(*valid[:place], invalid[place], *valid[place + 1 :]) for place in range(4)]
 
 
 def write_run(changed, parts) -> None:
@@ -135,7 +135,7 @@ MEASURED = {"evaluate": ANNEALING, "ground_truth": TRUTH, "sample": SAMPLING}
 
 
 @pytest.mark.parametrize("command", [*MEASURED, "estimate"])
-def test_jobs_on_models(folder, data, run, monkeypatch, command):
+def test_jobs_on_invalid_models_end_with_a_one_line_error(folder, data, run, monkeypatch, command):
     monkeypatch.chdir(folder)
     changed, needed = folder / "changed-2h-x", folder / "needed"
     needed.mkdir(exist_ok=True)
@@ -148,13 +148,12 @@ def test_jobs_on_models(folder, data, run, monkeypatch, command):
         write_run(changed, parts)
         (needed / "ground_truth.npz").write_bytes(parts[3])
         common = arguments(MEASURED.get(command, ESTIMATE), data, changed, folder / "out")
-        called("job", command, *common, *(("--needs", needed) if command == "estimate" else ()))
+        call_command("job", command, *common, *(("--needs", needed) if command == "estimate" else ()))
 
     holds()
 
 
-def test_runs_are_loaded_and_told(folder, run):
-    """Whatever the files of a run say, it is refused in one line, or shown as text."""
+def test_invalid_runs_are_loaded_as_text_or_raise(folder, run):
     changed = folder / "loaded"
     (changed / "evaluation").mkdir(parents=True)
     for name in ("curve.parquet", "meta.json"):
@@ -178,7 +177,7 @@ def test_runs_are_loaded_and_told(folder, run):
 
 @pytest.fixture
 def results(tmp_path_factory):
-    """Return the folder of a scale with a figure, and the figure's spec."""
+    """Return the folder of a scale with a figure, and the spec of the figure."""
     scale = tmp_path_factory.mktemp("results") / "tiny"
     spec = figure(scale, {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}})
     names = [f"figures/popcd_fig1.{ending}" for ending in ("png", "pdf", "svg", "md")]
@@ -194,7 +193,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_reports(results, monkeypatch):
+def test_reports_of_invalid_results_end_with_a_one_line_error(results, monkeypatch):
     monkeypatch.setattr(notebooks, "run_notebook", lambda *_: None)
     scale, spec = results
     file, first = scale / "specs" / "popcd_fig1.json", f"{spec['panels'][0]['runs'][0]['folder']}/meta.json"
@@ -224,12 +223,12 @@ def test_reports(results, monkeypatch):
             json.dump(parts[1], written)
         for place in (scale / "claims.json", scale / "kept" / "claims.json"):
             place.write_text(parts[2], encoding="latin-1")
-        called(*commands[name])
+        call_command(*commands[name])
 
     holds()
 
 
-# Whole files and command lines, in a folder outside of which nothing may be written. `many` are as many as of a reader.
+# Whole files and command lines, in a folder outside of which nothing may be written; `many` as for readers.
 
 many = settings(max_examples=settings.default.max_examples if THOROUGH else few.max_examples)
 KEYS = ("popcd", "ucd", "cd_bias_bound", "rates_fpcd", "sdcp")
@@ -237,7 +236,7 @@ KEYS = ("popcd", "ucd", "cd_bias_bound", "rates_fpcd", "sdcp")
 
 @pytest.fixture(scope="module")
 def workplace(folder, repository):
-    """Return a folder with a configuration and notebooks, below that of all files of this module."""
+    """Return a folder with a configuration and notebooks, below the folder of this module."""
     made = folder / "below" / "below" / "workplace"
     for name in ("config", "notebooks"):
         shutil.copytree(repository / name, made / name)
@@ -247,7 +246,7 @@ def workplace(folder, repository):
 
 @pytest.fixture
 def at_work(folder, workplace, tmp_path_factory, monkeypatch):
-    """Go to the workplace; nothing is asked of the network, trained at length, timed, or run in a notebook."""
+    """Change to the workplace, without network, training, timing and notebooks."""
 
     def refuse(*_):
         raise OSError("no network")
@@ -260,7 +259,7 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     for name, value in (("MIRROR", ""), ("CACHE", str(folder / "cache"))):
         monkeypatch.setenv(f"RBMBENCH_DATA_{name}", value)
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    # What the user's cache has not yet would be written outside, too.
+    # The user's cache is outside the folder.
     monkeypatch.setattr(fingerprints, "_file", lambda: folder / "fingerprints.json")
     monkeypatch.setattr(trainer.Loop, "run", at_once)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
@@ -274,23 +273,23 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
         yield
 
 
-def test_whole_files_of_the_configuration(repository, at_work):
-    """A paper, its claims or its overlay, changed as values or as text, is checked and forecast."""
+def test_invalid_configurations_are_checked_with_a_one_line_error(repository, at_work):
+    # Papers, claims and overlays, changed as values or as text.
     known = {Path("config", part, f"{key}.yaml") for part in ("papers", "claims") for key in KEYS}
-    right = {file: yaml.safe_load((repository / file).read_text()) for file in known}
+    valid = {file: yaml.safe_load((repository / file).read_text()) for file in known}
     for scale in ("desktop", "smoke"):
         overrides = yaml.safe_load((repository / "config" / f"{scale}.yaml").read_text())["overrides"]
         for key, changes in overrides.items():
             overlay = {"scale": scale, "papers": [key], "overrides": {key: changes}}
-            right[Path("config", f"{scale}_{key}.yaml")] = overlay
+            valid[Path("config", f"{scale}_{key}.yaml")] = overlay
 
     def near(file):
-        text = yaml.safe_dump(right[file], sort_keys=False, width=1000)
-        as_values = edited(right[file]).map(lambda values: yaml.safe_dump(values, sort_keys=False).encode())
+        text = yaml.safe_dump(valid[file], sort_keys=False, width=1000)
+        as_values = edited(valid[file]).map(lambda values: yaml.safe_dump(values, sort_keys=False).encode())
         return st.tuples(st.just(file), as_values | mutated_text(text))
 
     @many
-    @given(st.sampled_from(sorted(right)).flatmap(near))
+    @given(st.sampled_from(sorted(valid)).flatmap(near))
     def holds(drawn):
         file, content = drawn
         file.write_bytes(content)
@@ -298,8 +297,8 @@ def test_whole_files_of_the_configuration(repository, at_work):
         if file in known:
             overlay.write_text(f"scale: tiny\npapers: [{file.stem}]\n")
         try:
-            called("config", "check", "config/config.yaml", overlay)
-            called("forecast", "--configfile", overlay, "--results", "empty")
+            call_command("config", "check", "config/config.yaml", overlay)
+            call_command("forecast", "--configfile", overlay, "--results", "empty")
         finally:
             if file in known:
                 shutil.copyfile(repository / file, file)
@@ -308,7 +307,7 @@ def test_whole_files_of_the_configuration(repository, at_work):
 
 
 def small(values):
-    """Plain values in which counts that are allowed and take long are few."""
+    """Return plain values with large valid counts replaced by small ones."""
     if isinstance(values, dict | list):
         pairs = values.items() if isinstance(values, dict) else enumerate(values)
         made = {key: small(part) for key, part in pairs}
@@ -316,7 +315,7 @@ def small(values):
     return 7 if type(values) in (int, float) and 30 < values < 2**31 else values
 
 
-REAL_CLAIM = "popcd_1.fig1.a.k1"  # the page refuses unknown ones
+REAL_CLAIM = "popcd_1.fig1.a.k1"  # unknown claims raise
 WORDS = (
     "", " ", "-", "--", "-h", "--help", "@", "@missing", "@config/config.yaml", "~nosuchuser/x", "~", ".", "..", "../x",
     "x" * 300, "é" * 130, "a/" * 300 + "x", "a/" * 2000 + "x", "\udcff", "\0", "a\nb", "\x1b[31m", "{a}", "{", "[]",
@@ -327,8 +326,8 @@ WORDS = (
 )  # fmt: skip
 
 
-def right_lines(data, run, results) -> list[list[str]]:
-    """Return a command line that is right for every command."""
+def valid_lines(data, run, results) -> list[list[str]]:
+    """Return valid command lines of all commands."""
     scale, spec = results
     file, truth = scale / "specs" / "popcd_fig1.json", run.parent / "truth"
     file.write_text(json.dumps(spec))
@@ -364,7 +363,7 @@ def right_lines(data, run, results) -> list[list[str]]:
 
 @st.composite
 def mutated_line(draw, lines):
-    """A command line near a right one: words dropped, doubled, swapped, replaced or put in, and settings changed."""
+    """A command line near a valid one: words dropped, doubled, swapped, replaced or inserted, settings changed."""
     line = list(draw(st.sampled_from(lines)))
     texts = [place for place, part in enumerate(line) if part.startswith("{")]
     if texts and draw(st.booleans()):
@@ -387,21 +386,21 @@ def mutated_line(draw, lines):
     return line
 
 
-def test_whole_command_lines(data, run, results, at_work):
-    lines = right_lines(data, run, results)
+def test_invalid_command_lines_end_with_a_one_line_error(data, run, results, at_work):
+    lines = valid_lines(data, run, results)
     for line in lines:
         assert cli.main(line) == 0
 
     @many
     @given(mutated_line(lines))
     def holds(line):
-        called(*line)
+        call_command(*line)
 
     holds()
 
 
 @pytest.mark.parametrize("command", MEASURED)
-def test_models_of_other_data_are_refused(folder, run, capsys, command):
+def test_models_of_other_data_raise(folder, run, capsys, command):
     rows = np.eye(5, dtype=np.uint8)
     other = datasets.build("other", "O", train=rows, test=rows, source="", preprocessing="", options={})
     datasets.save(other, folder / "other.npz")
@@ -409,10 +408,10 @@ def test_models_of_other_data_are_refused(folder, run, capsys, command):
     assert "got 3" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [{"mean": np.zeros((2, 3))}, {"blocks": np.zeros((4, 2, 11), int)}])
-def test_ground_truths_of_other_models_are_refused(folder, data, run, tmp_path, capsys, wrong):
-    right = arrays_of(folder / "truth" / "ground_truth.npz")
-    files.write_arrays(tmp_path / "ground_truth.npz", right | wrong)
+@pytest.mark.parametrize("changes", [{"mean": np.zeros((2, 3))}, {"blocks": np.zeros((4, 2, 11), int)}])
+def test_ground_truths_of_other_models_raise(folder, data, run, tmp_path, capsys, changes):
+    arrays = arrays_of(folder / "truth" / "ground_truth.npz")
+    files.write_arrays(tmp_path / "ground_truth.npz", arrays | changes)
     (tmp_path / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
     common = arguments(ESTIMATE, data, run, tmp_path / "out")
     assert cli.main(["job", "estimate", *common, "--needs", str(tmp_path)]) == 2

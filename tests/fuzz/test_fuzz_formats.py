@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Published file formats, as the readers of data sets get them: the checksums that come before are left aside here."""
+"""Invalid files of published formats, given to the readers of data sets without checksums."""
 
 import gzip
 import hashlib
@@ -30,12 +30,12 @@ def declared(name="made.gz"):
 
 
 def zipped_and_mutated(content: bytes):
-    """What is wrong inside the gzip file, and what is wrong with the gzip file."""
+    """Return a strategy of gzip files with changes inside or of the file itself."""
     return mutated(content).map(gzip.compress) | mutated(gzip.compress(content))
 
 
 def text_or_zip(text: str):
-    """What is wrong in a zipped text, and what is wrong with its zip."""
+    """Return a strategy of zipped texts with changes of the text or of the zip."""
     return mutated_text(text).map(gzip.compress) | zipped_and_mutated(text.encode())
 
 
@@ -80,7 +80,7 @@ def symbol(text: str) -> bytes:
 
 
 def reviews(*ends: int) -> bytes:
-    """Two counts in the columns of a sparse matrix, which end where they are said to."""
+    """Return R data of two counts in a sparse matrix whose columns have these ends."""
     return (
         b"RDX2\nX\n" + struct.pack(">iii", 2, 3, 4) + struct.pack(">i", 2 | 0x400) + symbol("we8thereCounts")
         + struct.pack(">i", 2 | 0x400) + symbol("i") + struct.pack(">4i", 13, 2, 0, 1)
@@ -105,7 +105,7 @@ def are_letters(rows) -> bool:
     return is_plain_matrix(rows) and rows.shape[1] == 128
 
 
-# For every reader: inputs, and what holds for its output.
+# For every reader: inputs, and a property of its output.
 READERS = {
     _formats.idx_images: (
         zipped_and_mutated(IDX) | idx_headers.map(gzip.compress),
@@ -123,7 +123,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-def test_it_is_read_or_refused(reader):
+def test_invalid_files_are_read_or_raise_a_one_line_error(reader):
     inputs, holds_for = READERS[reader]
     file = declared("made.amat" if reader is _formats.amat else "made.gz")
 
@@ -135,23 +135,23 @@ def test_it_is_read_or_refused(reader):
     holds()
 
 
-def test_a_csv_of_the_users_own(folder):
+def test_invalid_csv_files_of_users_are_read_or_raise(folder):
     file = folder / "own.csv"
     holds_for_files(file, mutated_text(BITS), lambda path: datasets.read_file(path).train, is_plain_matrix)
 
 
 @given(mats.flatmap(lambda content: st.tuples(st.just(content), mutated(content))))
-def test_a_changed_matlab_file_is_refused_by_its_checksum(folder, contents):
-    """SciPy reads no changed bytes: some of them end the process."""
-    right, changed = contents
-    file = File("made", "made.mat", (), at_most_bytes=10**6, sha256=hashlib.sha256(right).hexdigest())
+def test_changed_matlab_files_raise_by_their_checksum(folder, contents):
+    # Some changed bytes crash SciPy.
+    original, changed = contents
+    file = File("made", "made.mat", (), at_most_bytes=10**6, sha256=hashlib.sha256(original).hexdigest())
     (folder / file.name).write_bytes(changed)
     sources = Sources(str(folder), folder)
     download = read_or_refused(lambda: fetch([file], sources, lambda _file, content, _where: content), file.name)
-    assert download is None or download.value == right
+    assert download is None or download.value == original
 
 
-def test_what_is_right_is_read():
+def test_valid_files_are_read():
     assert _formats.idx_images(declared(), gzip.compress(IDX), WHERE).shape == (5, 3, 2)
     assert np.array_equal(_formats.taskar_text(declared(), gzip.compress(LETTER_LINES.encode()), ""), LETTERS)
     assert _formats.labelled_grey_text(declared(), gzip.compress(GREY_LINES.encode()), "").shape == (2, 256)

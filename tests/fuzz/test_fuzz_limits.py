@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that declare more than they hold, or unpack to far more than their size: refused before memory is allocated.
+"""Files that declare more than they hold or unpack to far more than their size raise before memory is allocated.
 
-Each file is read in a process of its own, limited to 1 GB more than its libraries take. The limits of the readers are:
+The files are read in a process that is limited to 1 GB more than its libraries use. The limits of the readers are:
 
 - ``config.yaml``, overlays, papers, claims: 256 kB, 64 levels, 65 536 values with aliases followed, no key twice.
 - ``--settings``, ``--options``, specs, ``meta.json``, headers of checkpoints: 16 MB, 64 levels, integers of 64 bits.
@@ -92,7 +92,7 @@ def archive(packing=zipfile.ZIP_STORED, **members: bytes) -> bytes:
 
 @cache
 def zip_bomb(megabytes: int = 600) -> bytes:
-    """An archive of one array of zeros that is far larger than the archive."""
+    """Return an archive of an array of zeros that is far larger than the archive."""
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made,
@@ -105,7 +105,7 @@ def zip_bomb(megabytes: int = 600) -> bytes:
 
 
 def overlapping() -> bytes:
-    """An archive whose many members are all the same bytes."""
+    """Return an archive whose many members are the same bytes."""
     content = header("'|u1'", (2**24,)) + bytes(2**24)
     once = io.BytesIO(archive(zipfile.ZIP_DEFLATED, W=content))
     with zipfile.ZipFile(once, "a") as made:
@@ -127,7 +127,7 @@ def laughs() -> bytes:
 
 
 def xz_of_much_memory() -> bytes:
-    """A file that asks for 1.5 GB to be unpacked."""
+    """Return a file whose decompression needs 1.5 GB."""
     return lzma.compress(bytes(100), filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 * 2**29 - 1}])
 
 
@@ -170,7 +170,7 @@ BOMBS = {
     "csv-long": lambda: 2**28,
 }
 
-# Where another guard would refuse it too, and later.
+# Messages of files that a later check would reject as well.
 REASONS = {
     "yaml-laughs": "at most 64 levels and 65536 values",
     "yaml-nested": "nested too deeply",
@@ -182,13 +182,13 @@ REASONS = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory) -> dict:
-    """Return what was said of every file, and the most memory in MB until then."""
+def outcomes(tmp_path_factory) -> dict:
+    """Return the message of every file, and the largest memory in MB until then."""
     folder = tmp_path_factory.mktemp("bombs")
     for name, make in BOMBS.items():
         content = make()
         with (folder / name).open("wb") as file:
-            # A number is the length of a file with nothing in it, which takes no place on the disk.
+            # A number is the length of a sparse file.
             file.truncate(content) if isinstance(content, int) else file.write(content)
     names = [str(folder / name) for name in BOMBS]
     done = subprocess.run([sys.executable, "-c", CODE, *names], capture_output=True, text=True, check=False)
@@ -196,12 +196,12 @@ def told(tmp_path_factory) -> dict:
     return {name: (line, taken) for name, line, taken in map(json.loads, done.stdout.splitlines())}
 
 
-def test_it_is_refused_before_the_memory_is_taken(told):
+def test_files_raise_before_memory_is_allocated(outcomes):
     for name in BOMBS:
-        line, taken = told[name]
+        line, taken = outcomes[name]
         assert line != "was read", name
         assert name in line
-        # By what is declared, not by the system at last.
+        # Raised for the declared size, not by a failed allocation.
         assert "more memory than there is" not in line
         assert REASONS.get(name, "") in line
         assert "\n" not in line

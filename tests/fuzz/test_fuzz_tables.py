@@ -30,16 +30,16 @@ tables = st.lists(st.tuples(names, columns), max_size=5).map(
     lambda parts: pa.table([part for _, part in parts], names=[name for name, _ in parts])
 )
 packings = st.sampled_from(("zstd", "snappy", "none", "gzip"))
-RIGHT = pa.Table.from_pandas(CURVE)
+VALID = pa.Table.from_pandas(CURVE)
 RECORD = {"claim": "popcd_1.a", "paper": "popcd", "standing": "published", "where": "Fig", "text": "text"}
 RECORD |= {"what": "number", "published": 2.0}
 RECORD |= {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
 VERDICTS = {"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]}
-# For every file: inputs, its reader, and what holds for its output.
+# For every file: inputs, its reader, and a property of its output.
 READERS = {
     "curve.parquet": (
         st.builds(lambda table, packing: parquet_of(table, compression=packing), tables, packings)
-        | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))),
+        | packings.flatmap(lambda packing: mutated(parquet_of(VALID, compression=packing))),
         lambda path: results.read_table(path.parent, path.name),
         lambda table: table["trial"].dtype.kind in "iu",
     ),
@@ -49,19 +49,19 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_it_is_read_or_refused(folder, name):
+def test_invalid_tables_are_read_or_raise_a_one_line_error(folder, name):
     holds_for_files(folder / name, *READERS[name])
 
 
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
-def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
+def test_valid_tables_are_read_as_by_pandas(folder, table):
     results.write_table(folder / "curve.parquet", table)
     expected = pd.read_parquet(folder / "curve.parquet")
     pd.testing.assert_frame_equal(results.read_table(folder, "curve.parquet"), expected)
 
 
 @pytest.mark.parametrize("more", OTHER_KINDS)
-def test_columns_of_other_kinds_are_refused(folder, more):
-    (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
+def test_columns_of_other_types_raise(folder, more):
+    (folder / "curve.parquet").write_bytes(parquet_of(VALID.append_column("more", more)))
     with pytest.raises(RbmbenchError, match="column 'more' must hold"):
         results.read_table(folder, "curve.parquet")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts and what they hold: the configuration and its overlays, claims, settings, specs, and the meta of results."""
+"""Invalid texts and values: configuration and overlays, claims, settings, specs, and metas of results."""
 
 import inspect
 import json
@@ -40,7 +40,7 @@ PLAIN = (str, int, float, bool, type(None))
 
 
 def is_plain(values) -> bool:
-    """Tell whether values are what JSON can hold."""
+    """Return whether values can be written as JSON."""
     if isinstance(values, dict):
         return all(isinstance(key, str) and is_plain(part) for key, part in values.items())
     return all(map(is_plain, values)) if isinstance(values, list) else isinstance(values, PLAIN)
@@ -53,7 +53,7 @@ fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=6).map(
 
 
 @given(short_texts.flatmap(mutated_text) | fragments | st.binary(max_size=30))
-def test_yaml(content):
+def test_invalid_yaml_is_read_as_plain_values_or_raises(content):
     document = read_or_refused(lambda: plain_yaml(content), errors=UnreadableError)
     assert is_plain(document)
     json.dumps(document)
@@ -63,16 +63,16 @@ JSON = json.dumps({"data": {"name": "mnist"}, "hidden": 16, "rate": 0.5, "a": [1
 
 
 @given(mutated_text(JSON) | fragments)
-def test_json(content):
+def test_invalid_json_is_read_as_plain_values_or_raises(content):
     assert is_plain(read_or_refused(lambda: plain_json(content), errors=UnreadableError))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_files_that_are_right_are_read_as_before(file):
+def test_yaml_files_are_read_as_by_pyyaml(file):
     assert plain_yaml(file.read_bytes()) == yaml.safe_load(file.read_text())
 
 
-# The configuration: values as they are after reading, so that thousands can be tried.
+# The configuration, changed as values, which is fast enough for thousands of examples.
 
 
 def content_of(file):
@@ -83,7 +83,7 @@ KNOWN = {str(file): content_of(file) for file in FILES}
 
 
 def with_files(monkeypatch, changed: dict) -> None:
-    """Let the configuration read ``changed`` in the place of files of the same name."""
+    """Replace files of the configuration by ``changed``, by name."""
     monkeypatch.setattr(loading, "read_yaml", lambda path: (KNOWN | changed)[str(path)])
 
 
@@ -104,14 +104,14 @@ FIRST, OVERLAY = str(CONFIG / "config.yaml"), str(CONFIG / "tiny.yaml")
         lambda key: edited({"papers": [key], "overrides": {key: SMOKE.get(key, {})}})
     ),
 )
-def test_config_and_overlays(main, overlay):
+def test_invalid_config_and_overlays_are_planned_or_raise(main, overlay):
     with pytest.MonkeyPatch.context() as patch:
         with_files(patch, {FIRST: main, OVERLAY: overlay})
         read_or_refused(lambda: planned([FIRST, OVERLAY]))
 
 
 @given(st.sampled_from(sorted(PAPERS)).flatmap(lambda key: st.tuples(st.just(key), edited(PAPERS[key]))))
-def test_papers(drawn):
+def test_invalid_papers_are_planned_or_raise(drawn):
     key, values = drawn
     with pytest.MonkeyPatch.context() as patch:
         with_files(patch, {FIRST: MAIN | {"papers": [key]}, str(CONFIG / "papers" / f"{key}.yaml"): values})
@@ -126,7 +126,7 @@ def shown(tmp_path_factory):
 
 
 def file_of_claims(key: str):
-    """A file of claims with a few of its entries."""
+    """Return a strategy of files of claims with a few entries."""
     names = {
         "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "curves": ["fig1.a.cd_1"], "share": 0.5, "after": 0,
         "factor": 2, "limit": 1.5, "iteration": 100, "quantile": 0.9, "tolerance": 0.1, "within": 3,
@@ -143,7 +143,7 @@ def file_of_claims(key: str):
 
 
 @given(values=st.sampled_from(sorted(CLAIMS)).flatmap(file_of_claims))
-def test_claims(shown, values):
+def test_invalid_claims_are_evaluated_or_raise(shown, values):
     spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": values}}
     read_or_refused(lambda: judge.evaluate(parse(judge.ClaimsSpec, spec, "claims")))
 
@@ -154,12 +154,12 @@ def papers():
 
 
 @given(st.sampled_from(sorted(CLAIMS)).flatmap(lambda key: st.tuples(st.just(key), file_of_claims(key))))
-def test_claims_against_their_papers(papers, drawn):
+def test_invalid_claims_are_checked_with_their_papers_or_raise(papers, drawn):
     key, values = drawn
     read_or_refused(lambda: files.check_file(values, (papers[key],), "claims"))
 
 
-# Settings of the commands.
+# Settings of commands.
 
 STAGE = {"until": 20, "estimator": {"name": "pop_cd", "options": {"k": 1}}, "update": {"name": "sgd"}, "rate": 0.1}
 RUN = {
@@ -177,7 +177,7 @@ SETTINGS = [
 
 
 @given(st.sampled_from(SETTINGS).flatmap(lambda pair: st.tuples(st.just(pair[0]), edited(pair[1]) | VALUES)))
-def test_settings(drawn):
+def test_invalid_settings_are_parsed_or_raise(drawn):
     model, values = drawn
     settings = read_or_refused(lambda: parse(model, values, "--settings"), "--settings: ")
     assert settings is None or parse(model, plain_json(settings.canonical()), "again") == settings
@@ -187,7 +187,7 @@ REGISTRIES = (datasets.REGISTRY, estimators.REGISTRY, samplers.REGISTRY, updates
 
 
 def options_of(registry, name: str):
-    """Options of a part, each any value."""
+    """Return a strategy of options of a part, with arbitrary values."""
     known = [key for key in inspect.signature(registry.get(name)).parameters if not key.startswith("_")]
     keys = st.sampled_from((*known, "new"))
     return st.tuples(st.just(registry), st.just(name), st.dictionaries(keys, SCALARS | VALUES, max_size=3))
@@ -198,12 +198,12 @@ def options_of(registry, name: str):
         lambda parts: st.sampled_from(parts.names()).flatmap(lambda name: options_of(parts, name))
     )
 )
-def test_options_of_parts(drawn):
+def test_parts_with_invalid_options_are_created_or_raise(drawn):
     registry, name, options = drawn
     read_or_refused(lambda: registry.create(name, options), "option")
 
 
-# What the commands have written.
+# Files written by commands.
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def meta(tmp_path_factory):
     return json.loads((folder / "meta.json").read_text())
 
 
-def test_metas(folder, meta):
+def test_invalid_metas_are_read_or_raise(folder, meta):
     meta["settings"] |= RUN
 
     def entries(path):
@@ -223,7 +223,7 @@ def test_metas(folder, meta):
     holds_for_files(folder / "meta.json", edited(meta), entries)
 
 
-def test_specs(folder, shown):
+def test_invalid_specs_are_read_or_raise(folder, shown):
     @given(edited(shown))
     def holds(values):
         write_json(folder / "spec.json", values)
@@ -233,7 +233,7 @@ def test_specs(folder, shown):
     holds()
 
 
-def test_keys_may_not_be_told_twice():
+def test_duplicate_keys_raise():
     with pytest.raises(UnreadableError, match="'a' twice"):
         plain_yaml("a: 1\nb: 2\na: 3")
     with pytest.raises(UnreadableError, match="'a' twice"):
@@ -244,7 +244,7 @@ def test_keys_may_not_be_told_twice():
 @pytest.mark.parametrize(
     "value", ["2001-09-09", "!!set {a}", "!!binary aGVsbG8=", "!!omap [a: 1]", "{1: 2}", "{on: 2}"]
 )
-def test_yaml_holds_what_json_can_hold(value):
+def test_yaml_values_without_json_form_raise(value):
     with pytest.raises(UnreadableError, match=r"must (have|hold)"):
         plain_yaml(f"a: {value}")
 
@@ -264,7 +264,7 @@ def test_errors_are_one_line_of_bounded_length():
     assert len(str(caught.value)) < 600
 
 
-def test_combinations_are_counted_before_they_are_made():
+def test_too_many_combinations_raise_before_they_are_made():
     grid = {f"a{number}": [0] * 100 for number in range(9)}
     sampling = {"samplers": {"gibbs": {"name": "gibbs", "grid": grid}}}
     with pytest.raises(SettingsError, match=r"grid: must have at most 10000 combinations, got 1000000000000000000"):
@@ -276,30 +276,30 @@ def test_combinations_are_counted_before_they_are_made():
         next(files.expanded(entry))
 
 
-def test_texts_are_filled_in_without_format_specifications():
+def test_placeholders_with_format_specifications_are_not_replaced():
     entry = {"id": "a{x}", "text": "{x:>1000000000} {x.__class__}", "each": [[{"x": 1}]]}
     assert next(files.expanded(entry)) == {"id": "a1", "text": "{x:>1000000000} {x.__class__}"}
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [({"hidden": 2**31}, "hidden: must "), ({"hidden": 2**30, "visible": 2**30}, "at most 8 GB")]
+    ("size", "message"), [({"hidden": 2**31}, "hidden: must "), ({"hidden": 2**30, "visible": 2**30}, "at most 8 GB")]
 )
-def test_models_that_would_not_fit_are_refused_by_their_size(size, told):
+def test_models_too_large_for_the_memory_raise(size, message):
     values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         meeting_times.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
 
 
 @pytest.mark.parametrize(
     ("change", "key"), [({"wall": 3}, "wall"), ({"data": {"rows": None}}, "data.rows"), ({"trials": 0}, "trials")]
 )
-def test_metas_that_cannot_be(folder, meta, change, key):
+def test_inconsistent_metas_raise(folder, meta, change, key):
     write_json(folder / "meta.json", meta | change)
     with pytest.raises(RbmbenchError, match=rf"meta\.json: {key}.*: must"):
         results.read_meta(folder)
 
 
-def test_a_key_that_a_meta_lacks_is_named(folder):
+def test_error_of_a_missing_key_of_a_meta_names_it(folder):
     write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
     metadata = results.read_meta(folder)
     with pytest.raises(
@@ -309,6 +309,6 @@ def test_a_key_that_a_meta_lacks_is_named(folder):
 
 
 @pytest.mark.parametrize("each", [None, 3, [{"x": 1}], [[]], [[1]]])
-def test_lists_of_claims_that_cannot_be(each):
+def test_invalid_lists_of_each_raise(each):
     with pytest.raises(SettingsError, match="claim 'a': each"):
         next(files.expanded({"id": "a", "each": each}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Iterations that stay on a real device, against the ordinary ones there and on the CPU; what CuPy cannot capture."""
+"""Fused kernels of whole iterations on a GPU, against ordinary iterations there and on the CPU."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ MISSING = backends.gpu_obstacle()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
 ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
-# Visible and hidden units, batch: less than a block takes at once; more than lanes and rows; the whole set; parameters
-# that take more shared memory than every device gives.
+# Visible and hidden units, batch: less than a block computes at once; more than lanes and rows; all rows; parameters
+# beyond the shared memory of some devices.
 SIZES = pytest.mark.parametrize(("m", "n", "batch"), [(3, 2, 5), (19, 17, 37), (19, 5, 79), (257, 31, 11)])
 
 
@@ -29,7 +29,7 @@ def cupy():
 
 @pytest.fixture(scope="module")
 def kernels(cupy):
-    """The kernels that make whole iterations."""
+    """The kernels of whole iterations."""
     return fused_kernels(cupy.empty(0))
 
 
@@ -39,56 +39,56 @@ def trained(name, k, backend="cupy", m=19, n=5, batch=37, **settings):
     return rbmbench.train(data, hidden=n, estimator=name, options=options, backend=backend, batch=batch, **values)
 
 
-def hold(ours, theirs, absolute):
+def assert_close(result, expected, absolute):
     for part in ("W", "b", "c"):
-        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=0, atol=absolute)
+        np.testing.assert_allclose(getattr(result.rbm, part), getattr(expected.rbm, part), rtol=0, atol=absolute)
 
 
 @ESTIMATOR
 @SIZES
-def test_a_run_is_that_of_the_host(name, k, m, n, batch):
-    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
-    ours, theirs = (trained(name, k, backend, m, n, batch) for backend in ("cupy", "numpy"))
+def test_a_run_equals_that_on_the_host(name, k, m, n, batch):
+    # In float64, with this seed, no uniform is between two roundings of a mean, so that all states are equal.
+    result, expected = (trained(name, k, backend, m, n, batch) for backend in ("cupy", "numpy"))
     if m < 257 or _device.most_shared_bytes() > 80_000:
-        assert ours.backend["backend_iterations"] == f"{name} fused"
-    hold(ours, theirs, 1e-10)
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+        assert result.backend["backend_iterations"] == f"{name} fused"
+    assert_close(result, expected, 1e-10)
+    np.testing.assert_allclose(result.curve.value, expected.curve.value, rtol=1e-8, atol=1e-10)
 
 
 @ESTIMATOR
-def test_a_run_with_the_kernel_is_that_without(monkeypatch, name, k):
+def test_a_run_with_the_kernel_equals_that_without(monkeypatch, name, k):
     for precision, absolute in (("float64", 1e-10), ("float32", 1e-5)):
-        ours = trained(name, k, precision=precision)
+        result = trained(name, k, precision=precision)
         with monkeypatch.context() as patched:
             patched.setenv(fused.VARIABLE, "off")
-            theirs = trained(name, k, precision=precision)
-        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
-        hold(ours, theirs, absolute)
+            expected = trained(name, k, precision=precision)
+        assert expected.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
+        assert_close(result, expected, absolute)
 
 
 @ESTIMATOR
-def test_a_run_may_be_repeated_cut_and_left_alone_bit_for_bit(kernels, monkeypatch, name, k):
-    # Many iterations and trials: what threads that do not wait for each other spoil, they spoil now and then.
+def test_runs_repeated_divided_and_of_single_trials_are_equal(kernels, monkeypatch, name, k):
+    # Many iterations and trials, as missing synchronisation of threads shows only now and then.
     values = {"iterations": 1009, "trials": 29, "precision": "float32", "evaluate_every": 1009}
     plain = trained(name, k, **values)
-    hold(trained(name, k, **values), plain, 0)
-    hold(trained(name, k, **values | {"evaluate_every": 101}), plain, 0)
-    alone = trained(name, k, **values | {"trials": 1, "first_trial": 28})
-    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[28])
+    assert_close(trained(name, k, **values), plain, 0)
+    assert_close(trained(name, k, **values | {"evaluate_every": 101}), plain, 0)
+    single = trained(name, k, **values | {"trials": 1, "first_trial": 28})
+    np.testing.assert_array_equal(single.rbm.W[0], plain.rbm.W[28])
     monkeypatch.setattr(kernels, "LAUNCH_WORK", 1.0)
-    hold(trained(name, k, **values), plain, 0)
+    assert_close(trained(name, k, **values), plain, 0)
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
-def test_where_the_workspace_lies_changes_nothing(kernels, monkeypatch, name):
+def test_results_do_not_depend_on_the_memory_of_the_workspace(kernels, monkeypatch, name):
     plain = trained(name, 2)
     least = kernels.SUM_BYTES + kernels._Sizes(37, 19, 5, 8).parameter_bytes()
     monkeypatch.setattr(_device, "most_shared_bytes", lambda: least)
-    hold(trained(name, 2), plain, 0)
+    assert_close(trained(name, 2), plain, 0)
 
 
 @pytest.mark.parametrize("name", ["pcd", "pop_cd"])
-def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
+def test_a_resumed_run_equals_one_never_stopped(tmp_path, monkeypatch, name):
     stages = [{"until": 23, "estimator": {"name": name}, "rate": 0.1}]
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 37, "schedule": stages, "trials": 3, "evaluate_every": 10}
     settings, data = parse(trainer.RunSettings, values, "test"), binary_data(79, 19)
@@ -102,18 +102,18 @@ def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
     with pytest.raises(KeyboardInterrupt):
         trainer.run(data, settings, checkpoint=checkpoint, backend="cupy", progress=interrupt)
     resumed = trainer.run(data, settings, checkpoint=checkpoint, backend="cupy")
-    hold(resumed, whole, 0)
+    assert_close(resumed, whole, 0)
     np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
-def test_a_rate_beyond_float32_stops_the_run_where_it_happens(name):
+def test_error_of_a_rate_beyond_float32_names_trial_and_iteration(name):
     with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 1; .*1e\+39"):
         trained(name, 1, precision="float32", rate=1e39)
 
 
-def test_cupy_does_not_capture_matrix_products(cupy):
-    # While this holds, CUDA graphs of iterations are not to be had by CuPy alone: see docs/architecture.md.
+def test_cupy_cannot_capture_matrix_products(cupy):
+    # Hence CuPy alone cannot make CUDA graphs of iterations: see docs/architecture.md.
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         a = cupy.ones((67, 71), np.float32)

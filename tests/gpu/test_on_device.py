@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA kernels and whole runs on a real device, against the CPU's on the same random numbers."""
+"""CUDA kernels and runs on a GPU, against the CPU on the same random numbers."""
 
 import numpy as np
 import pytest
@@ -53,17 +53,17 @@ def activations(shape, dtype):
     return a.astype(dtype), rng.normal(0, 1, (shape[0], shape[2])).astype(dtype)
 
 
-def test_device_arrays_have_their_kernels(cupy):
+def test_backend_of_device_arrays_is_cupy(cupy):
     assert backend_name(cupy.empty(3)) == "cupy"
 
 
 @pytest.mark.parametrize("way", ["library", "tensor_cores"])
-@pytest.mark.parametrize("turned", [False, True])
-def test_products_with_binary_states_have_the_precision_of_float32(cupy, kernels, way, turned):
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_with_binary_states_have_the_precision_of_float32(cupy, kernels, way, transposed):
     rng = np.random.default_rng(7)
     states, matrix = (rng.random((3, 67, 131)) < 0.4).astype(np.float32), rng.normal(size=(3, 131, 37))
     a, b = cupy.asarray(states), cupy.asarray(matrix.astype(np.float32))
-    if turned:
+    if transposed:
         a, b = (cupy.ascontiguousarray(part.swapaxes(1, 2)).swapaxes(1, 2) for part in (a, b))
     out = cupy.empty((3, 67, 37), np.float32)
     with ways.by_hand(way):
@@ -74,7 +74,7 @@ def test_products_with_binary_states_have_the_precision_of_float32(cupy, kernels
 
 @DTYPES
 @SHAPES
-def test_samples(cupy, kernels, dtype, shape):
+def test_samples_equal_those_of_the_uniforms(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
     draw = training_stream(shape[0]).next()
@@ -86,37 +86,37 @@ def test_samples(cupy, kernels, dtype, shape):
     kernels.sample_bernoulli(on_device, cupy.asarray(bias), draw)
     kernels.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
     np.testing.assert_array_equal(on_host(out), u < mean)
-    # Where rounding of the mean cannot decide.
+    # States that do not depend on rounding of the mean.
     clear = np.abs(u - sigmoid(x)) > (2e-6 if dtype == np.float32 else 1e-12)
     assert clear.mean() > 0.99
     for state in (on_host(on_device), on_host(scored)):
         np.testing.assert_array_equal(state[clear], (u < sigmoid(x))[clear])
     expected = (on_host(scored) * x - np.logaddexp(0, x)).sum(axis=-1)
-    hold_sums(on_host(score), expected, x, dtype)
+    check_sums(on_host(score), expected, x, dtype)
 
 
-def hold_sums(sums, expected, x, dtype):
+def check_sums(sums, expected, x, dtype):
     precision = 3e-6 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(sums, expected, rtol=0, atol=precision * (np.abs(x).sum(axis=-1) + x.shape[-1]).max())
 
 
 @DTYPES
 @SHAPES
-def test_sums_and_means(cupy, kernels, dtype, shape):
+def test_sums_and_means_equal_those_in_float64(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
     on_device, device_bias, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
     difference = cupy.full(shape[:2], 17.0)
     kernels.softplus_difference(on_device, device_bias, 0.25, 0.5, difference)
     kernels.bernoulli_mean_and_softplus_sum(on_device, device_bias, sums)
-    hold_sums(on_host(sums), np.logaddexp(0, x).sum(axis=-1), x, dtype)
-    hold_sums(on_host(difference) - 17, (np.logaddexp(0, x / 2) - np.logaddexp(0, x / 4)).sum(axis=-1), x, dtype)
+    check_sums(on_host(sums), np.logaddexp(0, x).sum(axis=-1), x, dtype)
+    check_sums(on_host(difference) - 17, (np.logaddexp(0, x / 2) - np.logaddexp(0, x / 4)).sum(axis=-1), x, dtype)
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
     assert (np.abs(on_host(on_device) - sigmoid(x)) <= relative * sigmoid(x) + 1e-34).all()
 
 
 @DTYPES
-def test_uniforms_are_those_of_the_reference(kernels, dtype):
+def test_uniforms_equal_those_of_the_reference(kernels, dtype):
     draw = training_stream(3).next()
     np.testing.assert_array_equal(
         on_host(kernels.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype)
@@ -124,7 +124,7 @@ def test_uniforms_are_those_of_the_reference(kernels, dtype):
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (211, 8)])
-def test_exact_values(cupy, shape):
+def test_exact_likelihoods_and_gradients_equal_those_on_the_host(cupy, shape):
     m, n = shape
     host, rows = random_rbm(m, n, (2,)), binary_data(11, m)
     on_device = host.like(cupy.empty(0))
@@ -149,14 +149,14 @@ def test_tempered_chains_in_shared_and_in_global_memory(cupy, dtype, chains):
         samples = np.empty_like(visible, shape=(2, 1, 2, 211))
         samplers.ParallelTemperingSampler(chains).sweep(rbm.like(array), visible, training_stream(2), samples)
         ends.append((on_host(visible), on_host(samples)))
-    for ours, theirs in zip(*ends, strict=True):
-        # Rounding may turn one unit in 10^6; a swap of chains that it turned would show as dozens.
-        assert np.count_nonzero(ours != theirs) <= (3 if dtype == np.float32 else 0)
+    for host, device in zip(*ends, strict=True):
+        # Rounding may change one unit in 10^6; a changed swap of chains would change dozens.
+        assert np.count_nonzero(host != device) <= (3 if dtype == np.float32 else 0)
 
 
 @pytest.mark.parametrize("steps", [1, 4, 16])
-def test_gibbs_steps_keep_the_model(cupy, steps):
-    # Error rate 1e-6: independent chains that start in the model's own distribution.
+def test_gibbs_steps_leave_the_distribution_of_the_model_unchanged(cupy, steps):
+    # Error rate 1e-6: independent chains that start in the distribution of the model.
     rbm, chains = random_rbm(5, 3, scale=1.0), 200_003
     table = Enumerated.of(rbm)
     probability = table.joint.sum(axis=1)
@@ -169,8 +169,8 @@ def test_gibbs_steps_keep_the_model(cupy, steps):
     assert distance < total_variation_bound(probability, chains, 1e-6)
 
 
-def test_tempered_sweeps_keep_the_model(cupy):
-    # Error rate 1e-6: independent sets that start in the tempered models' own distributions.
+def test_tempered_sweeps_leave_the_distribution_unchanged(cupy):
+    # Error rate 1e-6: independent sets that start in the tempered distributions.
     rbm, sets, chains = random_rbm(5, 3, scale=1.0), 50_021, 3
     sampler, rng, states = samplers.ParallelTemperingSampler(chains), np.random.default_rng(2), all_states(5)
     margins = [Enumerated.of(rbm, beta).joint.sum(axis=1) for beta in sampler.inverse_temperatures]
@@ -183,8 +183,8 @@ def test_tempered_sweeps_keep_the_model(cupy):
 
 
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())
-def test_a_run_is_that_of_the_host(cupy, name):
-    # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
+def test_a_run_equals_that_on_the_host(cupy, name):
+    # In float64, with these seeds, no uniform is between two roundings of a mean, so that all states are equal.
     values = {"batch": 6, "iterations": 37, "trials": 3, "seed": 2, "precision": "float64", "evaluate_every": 10}
     results = [
         trainer.train(
@@ -192,13 +192,13 @@ def test_a_run_is_that_of_the_host(cupy, name):
         )
         for backend in ("cupy", "numpy")
     ]
-    ours, theirs = results
-    assert ours.backend["backend"] == "cupy"
-    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+    result, expected = results
+    assert result.backend["backend"] == "cupy"
+    np.testing.assert_allclose(result.rbm.W, expected.rbm.W, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(result.curve.value, expected.curve.value, rtol=1e-8, atol=1e-10)
 
 
-def test_a_run_may_be_repeated_bit_for_bit(cupy):
+def test_repeated_runs_are_equal(cupy):
     values = {"hidden": 11, "estimator": "pop_cd", "batch": 50, "iterations": 23, "trials": 5, "backend": "cupy"}
     first, second = (trainer.train(binary_data(211, 101), evaluate_every=23, **values).rbm for _ in range(2))
     np.testing.assert_array_equal(first.W, second.W)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parameters of tests of kernels: every backend, CUDA on the CPU among them, and both types."""
+"""Parameters of tests of kernels: all backends, including CUDA on the CPU, and both floating-point types."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A figure of the page of kept results, and a claim on it, for the tests in a browser."""
+"""A figure and a claim of the page of kept results, and access to its cards, for tests in a browser."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ from base64 import b64decode
 
 FIGURE, CLAIM = "paper/popcd_fig1", "popcd_1.fig1.a.k1"
 USABLE = "performance.getEntriesByName('usable')[0]?.startTime"
-"""Milliseconds until the scripts of a page had started, in JavaScript; undefined before."""
+"""JavaScript of the milliseconds until the scripts of a page had started; undefined before."""
 
 
 def block_of(text):
@@ -28,14 +28,14 @@ def card(page, key=FIGURE):
 
 
 def counted_in(page, key, name):
-    """Choose what the horizontal axis of a figure counts."""
+    """Select the quantity of the horizontal axis of a figure."""
     card(page, key).locator("select[name=counted]").select_option(name)
 
 
 def wait_until(page, condition, seconds=30):
     """Wait until a condition in JavaScript is true.
 
-    ``page.wait_for_function`` calls ``eval`` again in each frame, which the page's policy refuses from the second on.
+    ``page.wait_for_function`` calls ``eval`` in each frame, which the page's policy forbids from the second on.
     """
     page.evaluate(
         f"""() => new Promise((resolve, reject) => {{

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Oracles of the core's tests: brute force over all states in plain NumPy, written from the papers' formulas alone."""
+"""Reference computations for tests: brute force over all states in plain NumPy, from the formulas of the papers."""
 
 import itertools
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def words_of(draw, blocks, flip=0):
 def expected_uniforms(draw, count, dtype):
     """Return the uniforms of a draw, float64 (replicas, count).
 
-    Position p is served by block 16 (p // 64) + p % 16, word p // 16 % 4.
+    Position p has block 16 (p // 64) + p % 16, word p // 16 % 4.
     """
     p = np.arange(count, dtype=np.uint64)
     words = words_of(draw, 16 * (p // 64) + p % 16)
@@ -45,7 +45,7 @@ def expected_uniforms(draw, count, dtype):
 
 
 def expected_tosses(draw, count):
-    """Return the uniforms (k + r) / 65536 that samples are made of, float64 (replicas, count).
+    """Return the uniforms (k + r) / 65536 of samples, float64 (replicas, count).
 
     k is half a word: block 16 (p // 128) + p % 16, word p // 16 % 4, the high half where p % 128 >= 64. r is the first
     word x of block p with the top bit of the purpose set, as (x + 1/2) / 2^32.
@@ -58,7 +58,7 @@ def expected_tosses(draw, count):
 
 
 def all_states(units):
-    """Return every state of ``units`` binary units, float64 (2**units, units), the first unit the slowest."""
+    """Return all states of ``units`` binary units, float64 (2**units, units), the first unit the slowest."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=units))).reshape(2**units, units)
 
 
@@ -75,19 +75,19 @@ def random_rbm(m, n, replicas=(), scale=1.0, seed=0, dtype=np.float64):
 
 
 def two_mode_rbm(m, n, coupling, dtype=np.float64):
-    """Return an RBM whose states with nearly all units on and nearly all off are about as probable: slow to mix."""
+    """Return an RBM with two modes of similar weight, nearly all units on or off, between which chains mix slowly."""
     W = coupling * np.linspace(0.8, 1.2, m * n).reshape(m, n) / np.sqrt(m * n)
     b, c = np.linspace(-0.1, 0.2, m) - W.sum(axis=1) / 2, np.linspace(0.1, -0.2, n) - W.sum(axis=0) / 2
     return RBM(W.astype(dtype), b.astype(dtype), c.astype(dtype))
 
 
 def repeated(rbm, replicas):
-    """Return one RBM as many equal replicas."""
+    """Return equal replicas of an RBM."""
     return RBM(*(np.repeat(p[None], replicas, axis=0) for p in (rbm.W, rbm.b, rbm.c)))
 
 
 def binary_data(rows, m, seed=0, p=0.4):
-    """Return random rows of 0 and 1, uint8, no two columns with the same mean in expectation."""
+    """Return random rows of 0 and 1, uint8, with different expected means of all columns."""
     rng = np.random.default_rng(seed)
     return (rng.random((rows, m)) < np.linspace(p / 2, min(1, 2 * p), m)).astype(np.uint8)
 
@@ -108,7 +108,7 @@ class Enumerated:
 
     @classmethod
     def of(cls, rbm, beta=1.0):
-        """Take the parameters of an RBM without replica axes."""
+        """Return the tables of an RBM without replica axes."""
         return cls(*(np.asarray(p, np.float64) for p in (rbm.W, rbm.b, rbm.c)), beta)
 
     @cached_property
@@ -187,24 +187,24 @@ def total_variation(numbers, probability):
 
 
 class Stopped(Exception):
-    """Stops a computation at a pause."""
+    """Exception that stops a computation at a pause."""
 
 
 def stopped_and_resumed(estimate):
-    """Return an estimate that is stopped at every third pause and goes on from there, and the number of stops.
+    """Return an estimate that is stopped at every third pause and resumed, and the number of stops.
 
-    ``estimate`` takes the state to go on from, the function that is called with a pause, and the stops so far.
+    ``estimate`` takes the state to resume from, the function called at pauses, and the number of stops so far.
     """
-    begun, stops = None, 0
+    saved, stops = None, 0
     while True:
-        kept = []
+        states = []
 
-        def pause(state, kept=kept):
-            kept.append(state())
-            if len(kept) == 3:
+        def pause(state, states=states):
+            states.append(state())
+            if len(states) == 3:
                 raise Stopped
 
         try:
-            return estimate(begun, pause, stops), stops
+            return estimate(saved, pause, stops), stops
         except Stopped:
-            begun, stops = kept[-1], stops + 1
+            saved, stops = states[-1], stops + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make small runs that kept their models along training, and the spec of a figure of them."""
+"""Small runs with snapshots of their models, and the spec of a figure of them."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plans of the configuration of this checkout, and jobs of plans by kind."""
+"""Plans of the configuration of this checkout, and jobs of plans by kind."""
 
 from dataclasses import replace
 from functools import cache
@@ -13,7 +13,7 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
 def planned_here(*overlays: str) -> Plan:
-    """Return the plan of the paper scale, or with overlays, such as "smoke"; it is made once in a process."""
+    """Return a copy of the plan of the paper scale, or with overlays such as "smoke"; computed once per process."""
     made = _planned_once(overlays)
     return replace(made, **{name: dict(part) for name, part in vars(made).items() if isinstance(part, dict)})
 
@@ -24,5 +24,5 @@ def _planned_once(overlays: tuple[str, ...]) -> Plan:
 
 
 def ids_shown(plan: Plan, output: Output, kind: str = "train") -> tuple[str, ...]:
-    """Return the ids of the jobs of a kind that a figure or table shows."""
+    """Return the ids of the jobs of a kind of a figure or table."""
     return tuple(name for name in output.jobs if plan.jobs[name].kind == kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make small folders of results, as runs and measurements write them, for the tests of the reports."""
+"""Small folders of results, as runs and measurements write them, for tests of reports."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def drawn(spec, *sheet):
 
 
 def cells_of(part):
-    """Return the cells of a part of a table as a frame, with columns of two levels where they have groups."""
+    """Return the cells of a part of a table as a frame, with two levels of columns if there are groups."""
     columns = list(part.columns)
     if part.groups:
         pairs = zip(part.groups, columns, strict=True)
@@ -44,9 +44,9 @@ def cells_of(part):
 def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None, diagnostics=None) -> str:
     """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder.
 
-    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats; these are a
+    With ``effective_particles``, log Z of the run is annealed, with a standard error of 0.25 nats; these are a
     number, or a mapping of further metrics to values (trials, evaluations). Diagnostics are further metrics, {name:
-    values (trials, evaluations)}, which the first evaluation has not.
+    values (trials, evaluations)}, without the first evaluation.
     """
     values = np.asarray(values, dtype=float)
     iterations = list(iterations or range(0, 100 * values.shape[1], 100))
@@ -70,13 +70,13 @@ def make_run(folder: Path, values, *, iterations=None, meta=None, effective_part
 
 
 def stand_in(run_of: str) -> dict:
-    """Return the meta of a run on data that stand in for others."""
+    """Return the meta of a run on stand-in data."""
     title = f"Digits 8x8 (stand-in for {run_of})"
     return {"data": DATA | {"name": "digits", "title": title, "stand_in_for": run_of}}
 
 
 def rising(final: float, trials: int = 5, evaluations: int = 41, start: float = -20.0) -> np.ndarray:
-    """Return curves (trials, evaluations) from ``start`` to ``final``, the trials spread evenly by 0.02 about them."""
+    """Return curves (trials, evaluations) from ``start`` to ``final``, with trials spread evenly within 0.02."""
     mean = final + (start - final) * np.exp(-np.linspace(0, 12, evaluations))
     return mean + np.linspace(-0.02, 0.02, trials)[:, None]
 
@@ -99,9 +99,9 @@ def differences(settings: dict, published: dict, panel: str = "") -> list[dict]:
 
 
 def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more) -> dict:
-    """Write the runs of a figure and return its spec; a panel holds {algorithm: values} and may override its keys.
+    """Write the runs of a figure and return its spec; a panel has ``curves``, {algorithm: values}, and other keys.
 
-    What is ``published`` of its settings, and labels of curves ``without`` which it is, become differences.
+    ``published`` settings, and labels of curves that the panel is ``without``, become differences.
     """
     spec = {"key": key, "paper": "popcd", "title": "Curves", "kind": "learning_curves", "scale": "tiny", "panels": []}
     spec["differences"] = []
@@ -139,7 +139,7 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
 
 
 def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
-    """Write measurements: one mapping {(ground truth, quantity): value} a model; return the folder."""
+    """Write measurements, a mapping {(ground truth, quantity): value} per model, and return their folder."""
     lines = [(index, *key, float(value)) for index, model in enumerate(models) for key, value in model.items()]
     folder.mkdir(parents=True)
     columns = ["trial", "ground_truth", "quantity", "value"]
@@ -149,7 +149,7 @@ def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
 
 
 def numbers(variance: float, bias: float, width: float, truth: str = "exact") -> dict:
-    """Return what is measured of one model: a debiased bias with an interval of ``width`` to either side."""
+    """Return measurements of one model: a debiased bias with an interval of ``width`` to either side."""
     values = {"variance": variance, "variance_negative_phase": 3 * variance, "seconds_per_estimate": 1e-4}
     values |= {"bias": bias + 1e-6, "bias_floor": 1e-6, "bias_debiased": bias}
     values |= {"bias_low": bias - width, "bias_high": bias + width}
@@ -157,7 +157,7 @@ def numbers(variance: float, bias: float, width: float, truth: str = "exact") ->
 
 
 def table(root: Path, rows: dict[str, dict], key: str = "popcd_table1", published=None, **model) -> dict:
-    """Write the measurements of a table and return its spec; a row holds {estimator: list of models}."""
+    """Write the measurements of a table and return its spec; a row is {estimator: list of models}."""
     spec = {"key": key, "paper": "popcd", "title": "Bias", "kind": "bias_variance", "scale": "tiny", "rows": []}
     for name, row in rows.items():
         run = make_run(root / "runs" / f"{key}-{name}", rising(-5.0), **model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make small folders of samples, as the subcommand writes them, for the tests of the reports."""
+"""Small folders of samples, as the subcommand writes them, for tests of reports."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ NUMBERS = [1, 10, 100, 1000]
 def sample_folder(folder: Path, values: dict, *, training_set=-20.0, better=1, seconds=None, data=None, units=9) -> str:
     """Write streams of samples and return their folder.
 
-    ``values`` holds test likelihoods (trials, numbers of samples) by sampler, those of the setting ``better``, which
+    ``values`` are test likelihoods (trials, numbers of samples) by sampler of the setting ``better``, which
     leads by one nat on the validation rows; the other setting's test likelihood is higher by 5.
     """
     lines = [("training_set", 0, -1, 13, training_set + 0.5, training_set, 0.1)]
@@ -39,7 +39,7 @@ def sample_folder(folder: Path, values: dict, *, training_set=-20.0, better=1, s
 
 
 def isl_figure(root: Path, panels: dict[str, dict], key: str = "rates_fpcd_fig2", **more) -> dict:
-    """Write the samples of a figure and return its spec; a panel holds ``values`` and arguments of `sample_folder`."""
+    """Write the samples of a figure and return its spec; a panel has ``values`` and arguments of `sample_folder`."""
     spec = {"key": key, "paper": "rates_fpcd", "title": "Cover", "kind": "isl_curves", "scale": "tiny", "panels": []}
     for name, panel in panels.items():
         folder = sample_folder(root / "samples" / f"{key}-{name}", **panel)

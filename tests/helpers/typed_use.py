@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Code of a user, for `mypy`: what is right has no error; what is wrong has one, or its "type: ignore" is unused."""
+"""Code of a user, checked by `mypy`: invalid lines have a "type: ignore", which is unused if mypy finds no error."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from rbmbench.model.rbm import Statistics
 
 
 def learned(rows: np.ndarray) -> rbmbench.RBM:
-    """Train on rows, on a data set and on one by name, and read the curve."""
+    """Train on rows and on a data set, and read the curve."""
     result = rbmbench.train(rows, hidden=3, batch=5, iterations=7, estimator="pcd", options={"k": 2}, trials=2)
     rbmbench.train(rbmbench.datasets.load("letters"), hidden=3, batch=5, schedule=[{"until": 7}])
     curve: pd.DataFrame = result.curve
@@ -23,7 +23,7 @@ def learned(rows: np.ndarray) -> rbmbench.RBM:
 
 
 def wrongly_called(rows: np.ndarray) -> None:
-    """Do what is not allowed."""
+    """Call functions with invalid arguments."""
     rbmbench.train(rows, hidden="3", batch=5)  # type: ignore[arg-type]
     rbmbench.train(rows, hidden=3)  # type: ignore[call-arg]
     rbmbench.not_there()  # type: ignore[attr-defined]
@@ -32,7 +32,7 @@ def wrongly_called(rows: np.ndarray) -> None:
 
 
 def used(rbm: rbmbench.RBM, folder: Path) -> Statistics:
-    """Use what was trained."""
+    """Use a trained model."""
     rbm.save(folder / "model.npz")
     again: rbmbench.RBM = rbmbench.RBM.load(folder / "model.npz")
     estimator: Estimator = rbmbench.estimators.create("cd", k=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA kernels on the CPU: g++ compiles the very same source, and device arrays are NumPy's in disguise."""
+"""CUDA kernels on the CPU: the same source compiled by g++, with device arrays in host memory."""
 
 import pytest
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUDA C++ as plain C++: enough of it to run the kernels of this project on a CPU, one thread block after the other.
+// The part of CUDA C++ that the kernels of this project need, as plain C++: thread blocks run one after the other.
 //
-// Threads of a block are fibers that take turns. A fiber runs one thread after the other until one of them waits at a
-// barrier; then another fiber goes on with the rest. So kernels without barriers cost no switches. What CUDA leaves
-// undefined is an error here: a barrier that some threads of a block never reach, and a write to shared memory beyond
-// what the launch asks for. Shared memory starts as NaN, and threads can be run in the reverse order, so that a kernel
-// that reads what it must not yet read gives itself away.
+// A fiber runs threads of a block one after the other until one of them waits at a
+// barrier; then another fiber runs the rest. So kernels without barriers need no switches. Undefined behaviour of CUDA
+// is an error here: a barrier that some threads of a block never reach, and a write to shared memory beyond the
+// size of the launch. Shared memory starts as NaN, and threads can be run in reverse order, so that reads of memory that
+// is not yet written are detected.
 
 #pragma once
 #include <cmath>
@@ -58,7 +58,7 @@ inline void set_thread(unsigned number) {
     threadIdx = {n % blockDim.x, n / blockDim.x, 0};
 }
 
-// What a fiber does: the threads that no fiber has begun, and then back for good.
+// Run the threads that no fiber has begun, then return to the scheduler.
 inline void serve() {
     while (true) {
         while (next_thread < thread_count) {
@@ -108,13 +108,13 @@ inline bool is_untouched_from(size_t start) {
     return true;
 }
 
-// What a launch is made of, beside its kernel and the arguments.
+// A launch, except its kernel and arguments.
 struct Launch {
     unsigned grid, block_x, block_y, shared_bytes;
     int reversed;
 };
 
-// Run a kernel; return what is wrong with it, or null.
+// Run a kernel; return an error message or null.
 template <class... Arguments, size_t... I>
 inline const char* run(void (*kernel)(Arguments...), const Launch& how, void** values, std::index_sequence<I...>) {
     auto arguments = std::make_tuple(*static_cast<Arguments*>(values[I])...);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A device that is this machine's CPU: kernels.cu compiled by g++ and called by ctypes, arrays in host memory."""
+"""The CPU as a device: kernels.cu compiled by g++ and called by ctypes, with arrays in host memory."""
 
 import ctypes
 import hashlib
@@ -30,7 +30,7 @@ def missing_compiler() -> str | None:
 
 @cache
 def signatures() -> dict[str, list[tuple[str, bool]]]:
-    """Return every kernel's parameters as (type, whether it is a pointer), from the source."""
+    """Return the parameters of all kernels as (type, whether it is a pointer), from the source."""
     kernels = {}
     for name, parameters in KERNEL.findall(_device.source()):
         kernels[name] = []
@@ -42,7 +42,7 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
 
 @cache
 def _library(dtype: np.dtype) -> ctypes.CDLL:
-    """Return the kernels compiled for one type of array: once for all processes, as g++ takes seconds."""
+    """Return the kernels compiled for one type of array, once for all processes, as g++ takes seconds."""
     source = '#include "cuda_shim.h"\n' + _device.source() + "".join(f"\nEXPORT({name})" for name in signatures())
     flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-sign-compare", "-shared", "-fPIC"]
     command = ["g++", *flags, f"-DREAL={_device.TYPES[dtype]}", f"-I{Path(__file__).parent}"]
@@ -76,9 +76,9 @@ class Launch(ctypes.Structure):
 
 
 class HostDevice:
-    """What `rbmbench.kernels.cupy._device` offers, on the CPU; stricter about arguments than CuPy.
+    """The functions of `rbmbench.kernels.cupy._device` on the CPU, stricter about arguments than CuPy.
 
-    ``launches`` counts kernels by name; ``shared_limit`` is what a block may have of shared memory.
+    ``launches`` counts kernels by name; ``shared_limit`` is the shared memory of a block in bytes.
     """
 
     def __init__(self, reverse_threads: bool = False, shared_limit: int = _device.SHARED_BYTES):
@@ -86,11 +86,11 @@ class HostDevice:
         self.launches: dict[str, int] = {}
 
     def most_shared_bytes(self):
-        """Return what a block may have of shared memory."""
+        """Return the shared memory of a block in bytes."""
         return self.shared_limit
 
     def launch(self, name, dtype, grid, block, arguments, shared_bytes=0):
-        """Run a kernel; hold its arguments to the types of its signature, and its size to what the device allows."""
+        """Run a kernel, after checks of the types of its arguments and of its size."""
         assert isinstance(dtype, np.dtype)  # keys of the compiled modules
         assert 0 < grid < 2**31
         assert 0 < block[0] * block[1] <= 1024
@@ -99,13 +99,13 @@ class HostDevice:
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name
         pairs = zip(parameters, arguments, strict=True)
-        kept = [self._argument(*parameter, dtype, value) for parameter, value in pairs]
-        addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
+        values = [self._argument(*parameter, dtype, value) for parameter, value in pairs]
+        addresses = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
         how = Launch(grid, *block, shared_bytes, self.reverse_threads)
         run = getattr(_library(dtype), f"shim_{name}")
         run.restype = ctypes.c_char_p
-        wrong = run(ctypes.byref(how), addresses)
-        assert wrong is None, f"{name}: {wrong.decode()}"
+        error = run(ctypes.byref(how), addresses)
+        assert error is None, f"{name}: {error.decode()}"
 
     @staticmethod
     def _argument(kind, is_pointer, real, value) -> np.ndarray:
@@ -123,7 +123,7 @@ class HostDevice:
         return np.array(value.on_host.ctypes.data, np.uint64)
 
     def multiply(self, states, across, matrix, transposed, out, add=False):
-        """Multiply as `rbmbench.kernels.cupy._device.multiply` says, which no CPU can show of cuBLAS."""
+        """Multiply as documented in `rbmbench.kernels.cupy._device.multiply`, in place of cuBLAS."""
         arrays = states.on_host, matrix.on_host
         for array in arrays:
             assert array[:1].flags.c_contiguous
@@ -138,13 +138,13 @@ class HostDevice:
         out.on_host[...] = out.on_host + a @ b if add else a @ b
 
     def empty(self, shape, dtype):
-        """Return an array of bytes that stand for no number."""
+        """Return an array of bytes 0xFF, NaN for floating-point types."""
         array = np.empty(shape, dtype)
         array.view(np.uint8)[...] = 0xFF
         return DeviceArray(array)
 
     def copy_in(self, array):
-        """Return a device array of a NumPy array's entries."""
+        """Return a device array with a copy of a NumPy array."""
         assert isinstance(array, np.ndarray)
         DeviceArray.copied_in += 1
         return DeviceArray(array.copy())
@@ -152,15 +152,15 @@ class HostDevice:
 
 @contextmanager
 def cuda_on_cpu(reverse_threads: bool = False, shared_limit: int = _device.SHARED_BYTES):
-    """Let the launch layer run on this machine's CPU; gives the `HostDevice`."""
+    """Context in which kernels are launched on the CPU; its value is the `HostDevice`."""
     device, names = HostDevice(reverse_threads, shared_limit), SHIMMED
-    kept = {name: getattr(_device, name) for name in names}
+    originals = {name: getattr(_device, name) for name in names}
     _grids._constants.clear()
     try:
         for name in names:
             setattr(_device, name, getattr(device, name))
         yield device
     finally:
-        for name, function in kept.items():
+        for name, function in originals.items():
             setattr(_device, name, function)
         _grids._constants.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An array as unforgiving as CuPy's, in host memory: it shows on any machine what would break, or copy, on a device."""
+"""Arrays in host memory as strict as CuPy's, so that errors and copies of a device occur on any machine."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ COPIES_IN = {"array", "asarray"}  # the functions that take `like`
 
 
 def _unwrapped(value, numpy_allowed: bool = False):
-    """Return what NumPy works on; like CuPy, refuse NumPy arrays with axes, which would have to be copied in."""
+    """Return the NumPy arrays of arguments; like CuPy, raise for NumPy arrays with axes, which would be copied."""
     if isinstance(value, DeviceArray):
         return value.on_host
     if isinstance(value, list | tuple):
@@ -22,22 +22,22 @@ def _unwrapped(value, numpy_allowed: bool = False):
 
 
 def _wrapped(value):
-    """Return arrays, and the scalars that CuPy would leave on the device, as device arrays."""
+    """Return arrays, and scalars that CuPy leaves on the device, as device arrays."""
     if isinstance(value, tuple):
         return tuple(map(_wrapped, value))
     return DeviceArray(value) if isinstance(value, np.ndarray | np.generic) else value
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """A NumPy array that behaves like CuPy's where the two differ.
+    """A NumPy array with the behaviour of CuPy where the two differ.
 
-    It is never made a NumPy array but by `get`, never mixed with one, and knows the methods and options only that CuPy
-    knows too. Its type says that it is CuPy's.
+    It is converted to a NumPy array only by `get`, is not mixed with NumPy arrays, and has only methods and options of
+    CuPy. Its module is that of CuPy's arrays.
     """
 
     __module__ = "cupy"
-    copied_in = 0  # NumPy arrays that were made device arrays, by all of them
-    read = 0  # how often the host waited for an array or a number, likewise
+    copied_in = 0  # number of NumPy arrays converted to device arrays, in this process
+    read = 0  # number of arrays and numbers copied to the host, in this process
 
     def __init__(self, array):
         self.on_host = np.asarray(array)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA kernels called with NumPy arrays, for tests that run on every backend."""
+"""CUDA kernels called with NumPy arrays, for tests on all backends."""
 
 from functools import wraps
 from inspect import signature
@@ -23,7 +23,7 @@ def _shared(value, name):
 
 
 def _on_numpy(kernel):
-    """Return a kernel that takes NumPy arrays, in place, and gives NumPy arrays."""
+    """Return a kernel that takes NumPy arrays, in place, and returns NumPy arrays."""
     names = list(signature(kernel).parameters)
 
     @wraps(kernel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole runs on the device that is this machine's CPU."""
+"""Runs with the backend "cupy" on the CPU."""
 
 from contextlib import contextmanager
 
@@ -13,7 +13,7 @@ __all__ = ["runs_on_cpu"]
 
 
 class DeviceNamespace:
-    """What `rbmbench.kernels.backends` gives for CuPy, with arrays of the shim."""
+    """The namespace of `rbmbench.kernels.backends` for CuPy, with arrays of the shim."""
 
     @staticmethod
     def asarray(array):
@@ -28,7 +28,7 @@ class DeviceNamespace:
 
 @contextmanager
 def runs_on_cpu(**options):
-    """Let runs with the backend "cupy" take the device of `cuda_on_cpu`, which it gives; the options are that one's."""
+    """Context in which the backend "cupy" uses the device of `cuda_on_cpu`, with its options and its value."""
     backend, choose = backends.Backend(DeviceNamespace, "a test"), backends.choose
     backends.choose = lambda name, work: backend if name == "cupy" else choose(name, work)
     try:

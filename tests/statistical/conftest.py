@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Laws hold in every way in which products with binary states are made; the slow tests have those of the library."""
+"""All tests are run with both ways of products with binary states; that of the library is slow."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def in_every_way(way):
-    """Run each test once for each way."""
+    """Run each test with each way of products."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave one way to the slow tests: tests/unit/kernels compares the products themselves."""
+    """Mark one way as slow, since tests/unit/kernels compares the products."""
     for item in items:
         if item.path.parent == Path(__file__).parent and item.callspec.params["way"] == "library":
             item.add_marker(pytest.mark.slow)

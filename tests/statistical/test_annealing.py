@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Annealed importance sampling against exact partition functions, by statistics that are nearly normal."""
+"""Annealed importance sampling against exact partition functions, by approximately normal statistics."""
 
 import numpy as np
 import pytest
@@ -40,8 +40,8 @@ def exact_samples(rbm, count, seed):
     ],
     ids=["uniform-float64", "given rates-float32", "uniform-float32", "given rates-float64"],
 )
-def test_estimates_lie_within_their_error_of_the_exact_values(base, dtype):
-    # 20 models, at most one in 10^4 such tests fails: by a single model, or by all together.
+def test_estimates_are_within_their_error_of_exact_values(base, dtype):
+    # Error rate of single models and of all 20 together: 10^-4.
     rbm = random_rbm(M, N, replicas=(20,), scale=0.6, seed=8, dtype=dtype)
     estimate = ais_log_partition(rbm, particles=512, temperatures=1000, seed=4, base=base)
     z = (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error
@@ -52,8 +52,8 @@ def test_estimates_lie_within_their_error_of_the_exact_values(base, dtype):
 
 
 @pytest.mark.parametrize("schedule", [3, np.array([0.0, 0.05, 0.4, 0.9, 1.0])], ids=["even", "uneven"])
-def test_weights_are_unbiased_however_coarse_the_schedule(schedule):
-    # A transition that did not leave its distribution alone would show here, where particles are far from equilibrium.
+def test_weights_are_unbiased_for_coarse_schedules(schedule):
+    # Particles far from equilibrium detect transitions that change their distribution.
     rbm, particles = random_rbm(7, 3, scale=1.2, seed=3), 200_003
     samples = exact_samples(rbm, particles, seed=1)
     base = np.linspace(-0.5, 0.5, 7)
@@ -66,18 +66,18 @@ def test_weights_are_unbiased_however_coarse_the_schedule(schedule):
         assert abs(z) < norm.isf(ERROR_RATE / 2)
 
 
-def test_forward_and_reverse_estimates_hold_the_truth_between_them():
-    # A few steps and particles: both are off, each to its own side, and a thousand repetitions show it.
+def test_forward_and_reverse_estimates_bracket_the_exact_value():
+    # With few steps and particles, the biases of both directions are visible in a thousand repetitions.
     rbm, repetitions, particles = random_rbm(11, 5, scale=2.5, seed=9), 1009, 3
-    many, truth = repeated(rbm, repetitions), exact_log_partition(rbm)
+    rbms, truth = repeated(rbm, repetitions), exact_log_partition(rbm)
     samples = exact_samples(rbm, repetitions * particles, seed=2).reshape(repetitions, particles, 11)
-    forward = ais_log_partition(many, particles=particles, temperatures=3, seed=1).log_partition
-    reverse = reverse_ais_log_partition(many, samples, temperatures=3, seed=2).log_partition
+    forward = ais_log_partition(rbms, particles=particles, temperatures=3, seed=1).log_partition
+    reverse = reverse_ais_log_partition(rbms, samples, temperatures=3, seed=2).log_partition
     for gap in (truth - forward, reverse - truth):
         assert gap.mean() > norm.isf(ERROR_RATE / 2) * gap.std() / np.sqrt(repetitions)
 
 
-def test_one_step_is_importance_sampling():
+def test_annealing_of_one_step_is_importance_sampling():
     rbm, rows, b0 = random_rbm(7, 3, scale=1.0, seed=1), np.eye(7), np.linspace(-1, 1, 7)
     estimate = reverse_ais_log_partition(rbm, rows, temperatures=1, base=b0)
     log_start = 3 * np.log(2) + np.log1p(np.exp(b0)).sum()
@@ -88,11 +88,11 @@ def test_one_step_is_importance_sampling():
     assert estimate.standard_error == pytest.approx(error, rel=1e-12)
 
 
-def test_a_burn_in_brings_chains_to_the_law_of_the_model():
-    # At 0.4 chains forget where they began within some steps, of which there are 40.
+def test_burn_in_brings_chains_to_the_distribution_of_the_model():
+    # At scale 0.4, 40 steps are enough for chains to become independent of their start.
     rbm, particles, base = random_rbm(7, 3, scale=0.4, seed=3), 20_011, np.linspace(-0.5, 0.5, 7)
-    begun = rbm, np.zeros((particles, 7))
-    wrong, burned_in = (reverse_ais_log_partition(*begun, 3, seed=6, burn_in=steps, base=base) for steps in (0, 40))
+    start = rbm, np.zeros((particles, 7))
+    wrong, burned_in = (reverse_ais_log_partition(*start, 3, seed=6, burn_in=steps, base=base) for steps in (0, 40))
     z = [
         (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error for estimate in (wrong, burned_in)
     ]
@@ -113,7 +113,7 @@ ROWS = binary_data(19, 13)
 
 
 def bracketed_models():
-    """Return models (2, 3), in two of which few particles count."""
+    """Return models (2, 3), two of them with few effective particles."""
     shape = {"m": 13, "n": 5, "replicas": (2, 3), "seed": 2, "dtype": np.float32}
     easy, hard = random_rbm(scale=0.5, **shape), random_rbm(scale=20, **shape)
     for part, hard_part in zip(easy.parameters, hard.parameters, strict=True):
@@ -121,7 +121,7 @@ def bracketed_models():
     return easy
 
 
-def test_a_bracket_holds_both_directions_and_repeats_where_few_particles_count():
+def test_brackets_include_both_directions_and_repeat_hard_models():
     rbm = bracketed_models()
     bracket = bracketed_log_partition(rbm, ROWS, **BRACKET)
     base = base_rate_bias(ROWS)
@@ -140,9 +140,9 @@ def test_a_bracket_holds_both_directions_and_repeats_where_few_particles_count()
     np.testing.assert_array_equal(once.log_partition, first.log_partition)
 
 
-def test_brackets_hold_log_z_where_the_forward_error_does_not():
-    # Two modes, which chains leave seldom, and few temperatures. Of 200 intervals that hold log Z in 95 of 100 cases,
-    # fewer than 177 do so in 1 of 10^4 tests.
+def test_brackets_cover_log_z_where_forward_errors_do_not():
+    # Two modes that chains leave seldom, and few temperatures. Of 200 intervals with a coverage of 95 %,
+    # fewer than 177 cover log Z in 1 of 10^4 tests.
     single = two_mode_rbm(13, 7, 14.0)
     rbm, truth, rows = repeated(single, 200), exact_log_partition(single), exact_samples(single, 101, seed=5)
     bracket = bracketed_log_partition(rbm, rows, particles=11, temperatures=7, steps=20, repeat=1, seed=8)
@@ -151,87 +151,87 @@ def test_brackets_hold_log_z_where_the_forward_error_does_not():
     assert ((bracket.low < truth) & (truth < bracket.high)).sum() >= 177
 
 
-def test_a_bracket_is_the_same_alone_and_among_others_on_any_number_of_threads():
+def test_brackets_do_not_depend_on_other_models_and_threads():
     rbm = bracketed_models()
-    together = bracketed_log_partition(rbm, ROWS, **BRACKET)
+    estimates = bracketed_log_partition(rbm, ROWS, **BRACKET)
     on_threads = bracketed_log_partition(rbm, ROWS, **BRACKET, threads=3)
-    alone = bracketed_log_partition(rbm[1, 0], ROWS, **BRACKET, keys=[3])
-    for name, values in vars(together).items():
+    single = bracketed_log_partition(rbm[1, 0], ROWS, **BRACKET, keys=[3])
+    for name, values in vars(estimates).items():
         np.testing.assert_array_equal(getattr(on_threads, name), values)
-        assert getattr(alone, name) == values[1, 0]
+        assert getattr(single, name) == values[1, 0]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_bracket_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
+def test_a_stopped_bracket_is_resumed_at_any_point(monkeypatch, threads):
     rbm = bracketed_models()
     expected = bracketed_log_partition(rbm, ROWS, **BRACKET)
     monkeypatch.setattr(particles_module, "SHARD_BYTES", 1)
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     calls = []
 
-    def bracketed(begun, pause, stops):
-        options = {"threads": threads + stops % 2, "begun": begun, "pause": pause}
+    def bracketed(state, pause, stops):
+        options = {"threads": threads + stops % 2, "begun": state, "pause": pause}
         return bracketed_log_partition(rbm, ROWS, **BRACKET, **options, progress=lambda *call: calls.append(call))
 
     bracket, stops = stopped_and_resumed(bracketed)
     assert stops >= 5
     assert all(0 < done / total <= 1 for done, total in calls)
     assert calls[-1][0] == calls[-1][1]
-    for ours, theirs in zip(vars(bracket).values(), vars(expected).values(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for value, expected_value in zip(vars(bracket).values(), vars(expected).values(), strict=True):
+        np.testing.assert_array_equal(value, expected_value)
 
 
-def test_the_start_model_itself_is_known_without_error():
+def test_log_z_of_the_base_model_is_exact():
     b0 = np.linspace(-2, 2, 7)
     rbm = RBM(np.zeros((7, 3)), b0, np.zeros(3))
     estimate = ais_log_partition(rbm, particles=11, temperatures=5, base=b0)
     assert estimate.log_partition == pytest.approx(exact_log_partition(rbm), rel=1e-13)
-    # Products of 3 factors of 2 leave rounding alone.
+    # Only rounding of products of 3 factors of 2.
     assert estimate.standard_error < 1e-7
     assert estimate.effective_sample_size == pytest.approx(11)
 
 
-def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_threads():
+def test_estimates_do_not_depend_on_other_models_and_threads():
     rbm = random_rbm(13, 5, replicas=(2, 3), scale=1.0, seed=2, dtype=np.float32)
-    together = ais_log_partition(rbm, particles=31, temperatures=17, seed=3)
-    assert together.log_partition.shape == (2, 3)
+    estimates = ais_log_partition(rbm, particles=31, temperatures=17, seed=3)
+    assert estimates.log_partition.shape == (2, 3)
     on_threads = ais_log_partition(rbm, particles=31, temperatures=17, seed=3, threads=3)
-    np.testing.assert_array_equal(together.log_partition, on_threads.log_partition)
-    alone = ais_log_partition(rbm[1, 2], particles=31, temperatures=17, seed=3, keys=[5])
-    assert alone.log_partition == together.log_partition[1, 2]
-    assert alone.standard_error == together.standard_error[1, 2]
-    assert len(np.unique(together.log_partition)) == 6
+    np.testing.assert_array_equal(estimates.log_partition, on_threads.log_partition)
+    single = ais_log_partition(rbm[1, 2], particles=31, temperatures=17, seed=3, keys=[5])
+    assert single.log_partition == estimates.log_partition[1, 2]
+    assert single.standard_error == estimates.standard_error[1, 2]
+    assert len(np.unique(estimates.log_partition)) == 6
 
 
 def test_progress_counts_the_steps_of_all_models():
     calls = []
     rbm = random_rbm(5, 3, replicas=(3,), seed=2)
     ais_log_partition(rbm, particles=7, temperatures=250, progress=lambda done, total: calls.append((done, total)))
-    made = [done for done, _ in calls]
-    assert made[0] == 3
-    assert made == sorted(set(made))
-    assert made[-1] == 750
+    steps = [done for done, _ in calls]
+    assert steps[0] == 3
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 750
     assert {total for _, total in calls} == {750}
 
 
 @pytest.mark.parametrize(("threads", "shard_bytes"), [(1, 2**20), (2, 1), (3, 1)])
-def test_an_annealing_goes_on_from_wherever_it_was_stopped(monkeypatch, threads, shard_bytes):
+def test_a_stopped_annealing_is_resumed_at_any_point(monkeypatch, threads, shard_bytes):
     rbm, b0 = random_rbm(5, 3, replicas=(2, 2), seed=2), np.linspace(-1, 1, 5)
     arguments = {"particles": 31, "temperatures": 17, "seed": 3, "base": b0}
     expected = ais_log_partition(rbm, **arguments)
     monkeypatch.setattr(particles_module, "SHARD_BYTES", shard_bytes)
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
 
-    def annealed(begun, pause, stops):  # with another number of threads each time
-        return ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=begun, pause=pause)
+    def annealed(state, pause, stops):  # with another number of threads each time
+        return ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=state, pause=pause)
 
     estimate, stops = stopped_and_resumed(annealed)
     assert stops >= 5
-    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for value, expected_value in zip(vars(estimate).values(), vars(expected).values(), strict=True):
+        np.testing.assert_array_equal(value, expected_value)
 
 
-def test_the_base_rates_are_those_of_the_data():
+def test_base_rate_bias_is_the_logit_of_the_rates_of_the_data():
     data = (np.random.default_rng(0).random((97, 5)) < 0.3).astype(np.uint8)
     data[:, 0] = 0
     b0 = base_rate_bias(data)
@@ -251,26 +251,26 @@ def test_the_base_rates_are_those_of_the_data():
         ({"keys": [1, 2]}, "keys: must have one for each of the 3 models, got 2"),
     ],
 )
-def test_what_is_not_allowed_is_one_line(change, message):
+def test_invalid_arguments_raise_a_one_line_error(change, message):
     with pytest.raises(SettingsError, match=rf"\A{message}[^\n]*\Z"):
         ais_log_partition(random_rbm(5, 3, replicas=(3,)), **({"particles": 7, "temperatures": 5} | change))
 
 
 @pytest.mark.parametrize("shape", [(2, 7, 5), (3, 7, 4), (3, 1, 5), (7, 5), (5,)])
-def test_samples_that_do_not_fit_are_refused(shape):
+def test_samples_of_a_wrong_shape_raise(shape):
     with pytest.raises(SettingsError, match=r"^samples: must have shape \(3, at least 2 particles, 5\), got .*"):
         reverse_ais_log_partition(random_rbm(5, 3, replicas=(3,)), np.zeros(shape), temperatures=5)
 
 
 @pytest.mark.parametrize("samples", [np.zeros(5), np.zeros((1, 5))])
-def test_samples_of_one_model_are_a_matrix(samples):
+def test_samples_of_one_model_that_are_no_matrix_raise(samples):
     with pytest.raises(SettingsError, match=r"^samples: must have shape \(at least 2 particles, 5\), got .*"):
         reverse_ais_log_partition(random_rbm(5, 3), samples, temperatures=5)
 
 
 @pytest.mark.parametrize("base", [None, np.zeros(7)])
 @pytest.mark.parametrize("data", [binary_data(11, 5), np.full((11, 7), 3)])
-def test_rows_of_a_bracket_are_checked_before_any_annealing(base, data):
+def test_invalid_rows_of_a_bracket_raise_before_annealing(base, data):
     def stop(*_):
         raise AssertionError("annealing has begun")
 

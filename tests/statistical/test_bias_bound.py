@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bias of CD-k and its bounds: 1000 random models, and sampled estimates against their expectation."""
+"""Bias of CD-k and its bounds for 1000 random models, and sampled estimates against their expectation."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ ERROR_RATE = 1e-4
 
 
 def random_model(rng):
-    """Return an RBM of 2 to 12 units with small or large parameters, its tables, and a start of some kind."""
+    """Return an RBM of 2 to 12 units with small or large parameters, its tables, and a random start distribution."""
     m = int(rng.integers(1, 9))
     n = int(rng.integers(1, 13 - m))
     rbm = random_rbm(m, n, (1,), scale=10 ** rng.uniform(-2, 1.2), seed=int(rng.integers(2**32)))
@@ -38,7 +38,7 @@ def random_model(rng):
 
 @pytest.fixture(scope="module")
 def measured():
-    """Of 1000 models and 1 to 10 steps: the enumerated biases of all parameters, and the two bounds."""
+    """Enumerated biases of all parameters and both bounds, for 1000 models and 1 to 10 steps."""
     rng, triples = np.random.default_rng(2011), []
     for _ in range(MODELS):
         rbm, table, start = random_model(rng)
@@ -56,9 +56,9 @@ def test_the_bound_holds_for_every_parameter(measured):
     assert [bias.max() for bias, bound, _ in measured if (bias > bound + ROUNDING).any()] == []
 
 
-def test_the_bound_is_at_most_one_and_nearly_reached(measured):
+def test_the_bound_is_at_most_1_and_nearly_reached(measured):
     assert max(bound for _, bound, _ in measured) <= 1 + ROUNDING
-    # The test above has power: of some models nearly all of the bound is used up.
+    # The test above has power: the bias of some models nearly reaches the bound.
     assert max(bias.max() / bound for bias, bound, _ in measured if bound > 1e-6) > 0.99
 
 
@@ -86,7 +86,7 @@ def test_bias_and_bounds_are_those_of_the_tables():
         assert bounds == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
 
-def test_bounds_by_hand():
+def test_bounds_of_a_model_with_two_visible_units():
     W = np.array([[1.0, -2.0, 0.5], [3.0, 1.0, -0.25]])
     rbm = RBM(W[None], np.array([[-1.5, 0.5]]), np.array([[0.75, -0.5, 0.0]]))
     # Visible: max(|1.5 - 1.5|, |-2 - 1.5|) = 3.5 and max(|4 + 0.5|, |-0.25 + 0.5|) = 4.5;
@@ -98,7 +98,7 @@ def test_bounds_by_hand():
     np.testing.assert_allclose(older_bias_bound(rbm, 3), [4 * (1 - least) ** 3], rtol=1e-12)
 
 
-def test_without_parameters_a_single_step_is_exact():
+def test_bias_without_parameters_is_0_after_one_step():
     rbm = RBM(np.zeros((1, 3, 2)), np.zeros((1, 3)), np.zeros((1, 2)))
     bounds = bias_and_bounds(rbm, np.eye(8)[5], 1)
     assert bounds["cd_bias"] == pytest.approx(0, abs=1e-15)
@@ -107,12 +107,12 @@ def test_without_parameters_a_single_step_is_exact():
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 3, 1), (3, 5, 2)])
-def test_sampled_estimates_scatter_about_the_expected_one(m, n, k):
+def test_mean_of_sampled_estimates_is_the_expected_estimate(m, n, k):
     rbm, rows, replicas = two_mode_rbm(m, n, coupling=6.0), binary_data(7, m, seed=1), 20_011
-    many, batch = repeated(rbm, replicas), np.repeat(rows[None].astype(float), replicas, axis=0)
+    rbms, batch = repeated(rbm, replicas), np.repeat(rows[None].astype(float), replicas, axis=0)
     sampled, expected = (
         estimators.create(name, k=k)
-        .estimate(many[:count], batch[:count], {}, training_stream(count, seed=2018))
+        .estimate(rbms[:count], batch[:count], {}, training_stream(count, seed=2018))
         .negative
         for name, count in (("cd", replicas), ("expected_cd", 1))
     )
@@ -120,7 +120,7 @@ def test_sampled_estimates_scatter_about_the_expected_one(m, n, k):
     error = statistics.std(axis=0, ddof=1) / np.sqrt(replicas)
     limit = norm.isf(ERROR_RATE / len(error) / 2)
     assert (np.abs(statistics.mean(axis=0) - mean[0]) / error).max() < limit
-    # The test has power: the model's expectation lies apart.
+    # The test has power: the expectation of the model differs.
     model = Enumerated.of(rbm).joint.sum(axis=1)[None]
     exact = statistics_of(rbm.replicas, model).flat()[0]
     assert (np.abs(statistics.mean(axis=0) - exact) / error).max() > 2 * limit

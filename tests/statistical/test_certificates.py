@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certificates of small models of which everything is known; docs/reliability.md has the same for many more."""
+"""Error rates of certificates of small enumerated models, as in docs/reliability.md with more models."""
 
 import sys
 from importlib import import_module
@@ -8,16 +8,16 @@ import pytest
 from scipy.stats import binom
 
 MODELS = 10  # of each group
-SEED = 3  # not that of the table in docs/reliability.md, nor that by which thresholds were set
+SEED = 3  # another one than for the table in docs/reliability.md and for the choice of thresholds
 MODES_OF = 4  # data sets, with ten models each
 ERROR_RATE = 1e-3
-"""Probability that a test fails although the promise holds."""
+"""Probability that a test fails although the documented rates hold."""
 FAULTS = ["far from equilibrium", "wrong temperature", "hidden mode"]
 
 
 @pytest.fixture(scope="module")
 def certificates(repository):
-    """Return the benchmark that makes the tables of docs/reliability.md."""
+    """Return the benchmark of the tables in docs/reliability.md."""
     sys.path.insert(0, str(repository / "benchmarks"))
     try:
         return import_module("certificates")
@@ -31,12 +31,12 @@ def most(count, rate):
 
 
 @pytest.mark.slow
-def test_at_most_one_sound_model_of_twenty_is_refused_but_for_modes(certificates):
-    """Modes apart: a model that is trained until it hardly becomes better can lack some."""
+def test_at_most_one_sound_model_of_twenty_is_not_certified(certificates):
+    # Except for missing modes, which a model trained to a plateau can have.
     records = [certificates.examined("sound", SEED, number) for number in range(MODELS)]
-    refused = [model for model in records if model["verdict"] == "not certified"]
-    refused = [model["how"] for model in refused if "less than a third" not in model["reasons"]]
-    assert len(refused) <= most(len(records), 0.05), refused
+    rejected = [model for model in records if model["verdict"] == "not certified"]
+    rejected = [model["how"] for model in rejected if "less than a third" not in model["reasons"]]
+    assert len(rejected) <= most(len(records), 0.05), rejected
     sure = [record["holds"] for record in records if record["verdict"] == "certified"]
     assert len(sure) - sum(sure) <= most(len(sure), 0.07)
 
@@ -49,8 +49,8 @@ def test_at_most_one_planted_fault_of_twenty_is_certified(certificates):
 
 
 @pytest.mark.slow
-def test_planted_modes_are_seen_and_models_of_their_own_rows_are_not_refused_for_modes(certificates):
-    """Of modes of 10 % and more at most one of twenty is missed, with samples of the model as rows hardly any seen."""
+def test_planted_modes_are_detected_and_false_alarms_are_rare(certificates):
+    # At most one of twenty modes of 10 % and more is missed; with rows sampled from the model, 1 % of alarms are false.
     records = [record for number in range(MODES_OF) for record in certificates.examined_modes(SEED, number)]
     own = [record["seen"] > 0 for record in records if record["group"] == "own rows"]
     assert sum(own) <= most(len(own), 0.01)

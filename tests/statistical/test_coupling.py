@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coupled Gibbs chains on enumerable models: laws of a step, margins, and the estimate that has no bias."""
+"""Coupled Gibbs chains of enumerated models: distributions of steps, stopping times, unbiased estimates."""
 
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ M, N = 5, 3
 
 
 def holds(numbers, probability):
-    """Return whether independent samples may come from ``probability``."""
+    """Return whether independent samples agree with ``probability``."""
     return total_variation(numbers, probability) < total_variation_bound(probability, np.size(numbers), ERROR_RATE)
 
 
@@ -52,7 +52,7 @@ def one_step(rbm, h, h2, pairs, redraw_both):
 
 
 @COUPLINGS
-def test_a_step_has_both_laws_and_meets_as_often_as_can_be(coupling):
+def test_a_step_has_both_marginals_and_the_largest_meeting_rate(coupling):
     rbm, pairs = random_rbm(M, N, scale=1.2, seed=31), 40_009
     table = Enumerated.of(rbm)
     p = table.visible_given_hidden
@@ -68,33 +68,33 @@ def test_a_step_has_both_laws_and_meets_as_often_as_can_be(coupling):
 
 
 @COUPLINGS
-def test_each_of_two_chains_stays_in_the_models_distribution(coupling, monkeypatch):
+def test_both_chains_keep_the_distribution_of_the_model(coupling, monkeypatch):
     rbm = two_mode_rbm(M, N, coupling=8.0)
     table, pairs = Enumerated.of(rbm), 40_009
     p_v = table.joint.sum(axis=1)
     start = table.visible[np.random.default_rng(3).choice(len(p_v), size=(1, pairs), p=p_v)].astype(np.float32)
-    seen, step = [], Pairs.couple_visible
+    states, step = [], Pairs.couple_visible
 
     def recording(self, rows, activation, other, redraw_both):
         outcome = step(self, rows, activation, other, redraw_both)
-        seen.append((table.numbers_of(activation), table.numbers_of(other)))
+        states.append((table.numbers_of(activation), table.numbers_of(other)))
         return outcome
 
     monkeypatch.setattr(Pairs, "couple_visible", recording)
-    ours = rbm.replicas.astype(np.float32)
-    # As long as t < k all pairs are kept, also those that have met.
-    CoupledGibbs(coupling, k=17).run(ours, begin(ours, start), training_stream(1))
+    model = rbm.replicas.astype(np.float32)
+    # While t < k all pairs are continued, also those that have met.
+    CoupledGibbs(coupling, k=17).run(model, begin(model, start), training_stream(1))
     for t in (1, 4, 16):
-        for numbers in seen[t - 1]:
+        for numbers in states[t - 1]:
             assert holds(numbers, p_v)
-    # They are coupled: most have met, and none has parted.
-    together = [first == second for first, second in seen[:16]]
+    # Most pairs have met, and none has separated.
+    together = [first == second for first, second in states[:16]]
     assert together[-1].mean() > 0.9
     assert all((late | ~early).all() for early, late in pairwise(together))
 
 
-def exact_difference(estimates, table):
-    """Return how many standard errors the mean of estimates (count, P) is off, for every parameter."""
+def difference_in_errors(estimates, table):
+    """Return the errors of the mean of estimates (count, P) in standard errors, for every parameter."""
     error = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
     return np.abs(estimates.mean(axis=0) - table.expectation) / error
 
@@ -112,7 +112,7 @@ def exact_difference(estimates, table):
         ("from_start", 2, True),
     ],
 )
-def test_estimates_have_no_bias(coupling, k, antithetic):
+def test_estimates_are_unbiased(coupling, k, antithetic):
     rbm = two_mode_rbm(M, N, coupling=6.0)
     table, runs, chains = Enumerated.of(rbm), 200, 1009
     rows = np.zeros((runs, chains, M), np.float32)
@@ -128,38 +128,38 @@ def test_estimates_have_no_bias(coupling, k, antithetic):
 
     statistics, diagnostics = estimates("ucd", coupling=coupling, k=k, max_steps=None, antithetic=antithetic)
     # 4 standard errors in each of 23 parameters: an error rate of 23 * 6.3e-5 = 1.5e-3 (Bonferroni).
-    assert exact_difference(statistics, table).max() < 4
+    assert difference_in_errors(statistics, table).max() < 4
     assert diagnostics["forced_meetings"].max() == 0
-    # The test has power: CD-1 from the same rows is many standard errors off.
-    assert exact_difference(estimates("cd", k=1)[0], table).max() > 50
+    # The test has power: the bias of CD-1 from the same rows is many standard errors.
+    assert difference_in_errors(estimates("cd", k=1)[0], table).max() > 50
 
 
-def chance_to_meet_at_once(table, row, coupling):
+def first_meeting_probability(table, row, coupling):
     """Return P(tau = 2): the overlap of p(v|h_1) and p(v|h'_0), averaged over both hidden states."""
     overlap = np.minimum(table.visible_given_hidden[:, None], table.visible_given_hidden[None]).sum(axis=-1)
     return (first_pair(table, row[None], coupling) * overlap).sum()
 
 
 def may_be(count, number, chance):
-    """Return whether ``count`` of a number of trials may have succeeded."""
+    """Return whether ``count`` successes in a number of trials agree with the probability ``chance``."""
     low, high = binom.ppf([ERROR_RATE / 2, 1 - ERROR_RATE / 2], number, chance)
     return low <= count <= high
 
 
 @COUPLINGS
-def test_pairs_meet_at_once_as_often_as_enumerated(coupling):
+def test_rate_of_meetings_in_the_first_step_is_the_enumerated_one(coupling):
     rbm, pairs = random_rbm(M, N, scale=0.8, seed=5), 200_003
     start = np.zeros((1, pairs, M))
     start[..., 1] = 1
     tau = stopping_times(rbm.replicas, start, coupling, 50, training_stream(1))
     assert tau.min() == 2
-    assert may_be((tau == 2).sum(), pairs, chance_to_meet_at_once(Enumerated.of(rbm), start[0, 0], coupling))
+    assert may_be((tau == 2).sum(), pairs, first_meeting_probability(Enumerated.of(rbm), start[0, 0], coupling))
 
 
 def from_common_uniforms(mean, other_mean, states):
-    """Return P(x, x') of states drawn from one uniform a unit, (states, states), for the means of two rows."""
-    both = np.minimum(mean, other_mean)
-    of_unit = np.array([[1 - np.maximum(mean, other_mean), other_mean - both], [mean - both, both]])
+    """Return P(x, x') of states drawn from one uniform per unit, (states, states), for the means of two rows."""
+    overlap = np.minimum(mean, other_mean)
+    of_unit = np.array([[1 - np.maximum(mean, other_mean), other_mean - overlap], [mean - overlap, overlap]])
     pairs = states.astype(int)[:, None, :], states.astype(int)[None, :, :]
     return of_unit[*pairs, np.arange(len(mean))].prod(axis=-1)
 
@@ -176,10 +176,10 @@ def apart(p, q, states, coupling):
     proposed = from_common_uniforms(*means, states)
     accepted, other_accepted = rest / p, other_rest / q
     same = proposed * accepted[:, None] * other_accepted
-    # In the attempts after one is accepted, the other is drawn alone.
-    first_alone = (proposed * accepted[:, None] * (1 - other_accepted)).sum(axis=1)
-    other_alone = (proposed * (1 - accepted[:, None]) * other_accepted).sum(axis=0)
-    one_by_one = np.outer(first_alone, other_rest / chance) + np.outer(rest / chance, other_alone)
+    # After one state is accepted, the other is drawn independently.
+    only_first = (proposed * accepted[:, None] * (1 - other_accepted)).sum(axis=1)
+    only_other = (proposed * (1 - accepted[:, None]) * other_accepted).sum(axis=0)
+    one_by_one = np.outer(only_first, other_rest / chance) + np.outer(rest / chance, only_other)
     return chance * (same + one_by_one) / (2 * chance - same.sum())
 
 
@@ -201,7 +201,7 @@ def step_apart(table, coupling):
 
 
 def first_pair(table, rows, coupling):
-    """Return the law of (h_1, h'_0) of pairs that start at one of the rows, (hidden states, hidden states)."""
+    """Return the distribution of (h_1, h'_0) of pairs started at one of the rows, (hidden states, hidden states)."""
     starts = table.hidden_given_visible[table.numbers_of(rows)]
     if coupling != "from_start":
         return (table.visible_given_hidden @ table.hidden_given_visible).T * starts.mean(axis=0)
@@ -213,7 +213,7 @@ def first_pair(table, rows, coupling):
     return np.sum(laws, axis=0) / len(starts)
 
 
-def test_coupled_first_hidden_states_have_the_enumerated_law(monkeypatch):
+def test_coupled_first_hidden_states_have_the_enumerated_distribution(monkeypatch):
     rbm, pairs = random_rbm(M, N, scale=1.2, seed=5), 200_003
     table, couple = Enumerated.of(rbm), Pairs.couple_hidden
     start = np.zeros((1, pairs, M))
@@ -229,7 +229,7 @@ def test_coupled_first_hidden_states_have_the_enumerated_law(monkeypatch):
     stopping_times(rbm.replicas, start, "from_start", 2, training_stream(1))
     (h_1, other_h_0), law = drawn[0], first_pair(table, start[0, :1], "from_start")
     assert holds(h_1 * 2**N + other_h_0, law.ravel())
-    # Both margins are those of Gibbs chains, and no coupling has equal states more often.
+    # Both marginals are those of Gibbs chains, and the rate of equal states is maximal.
     p, h_0 = table.hidden_given_visible, table.hidden_given_visible[int(table.numbers_of(start[0, 0]))]
     v_1 = h_0 @ table.visible_given_hidden
     np.testing.assert_allclose(law.sum(axis=0), h_0)
@@ -248,7 +248,7 @@ def survival(table, row, coupling, longest):
 
 
 @COUPLINGS
-def test_stopping_times_have_the_enumerated_law(coupling):
+def test_stopping_times_have_the_enumerated_distribution(coupling):
     rbm, pairs, longest = two_mode_rbm(4, N, coupling=7.0), 100_003, 30
     start = np.zeros((1, pairs, 4))
     start[..., 1] = 1
@@ -259,14 +259,14 @@ def test_stopping_times_have_the_enumerated_law(coupling):
         assert may_be((tau > t).sum(), pairs, expected[t - 2])
 
 
-def test_forced_meetings_are_told_and_bias_the_estimate():
+def test_forced_meetings_are_reported_and_bias_the_estimate():
     rbm, runs, chains = two_mode_rbm(M, N, coupling=8.0), 50, 2003
     rows, model = np.zeros((runs, chains, M), np.float32), repeated(rbm.astype(np.float32), runs)
     estimate = estimators.create("ucd", max_steps=2).estimate(model, rows, {}, training_stream(runs))
     assert (estimate.diagnostics["stopping_time"] == 2).all()
     forced = estimate.diagnostics["forced_meetings"].sum() * chains
-    assert may_be(round(forced), runs * chains, 1 - chance_to_meet_at_once(Enumerated.of(rbm), rows[0, 0], "rbm"))
-    # Taken together at once, what is left is CD-1.
+    assert may_be(round(forced), runs * chains, 1 - first_meeting_probability(Enumerated.of(rbm), rows[0, 0], "rbm"))
+    # With all meetings forced in the first step, the estimate is that of CD-1.
     cd = estimators.create("cd").estimate(model, rows, {}, training_stream(runs))
     difference = estimate.negative.b.mean(axis=0) - cd.negative.visible.mean(axis=(0, 1))
     assert np.abs(difference).max() < norm.isf(ERROR_RATE / M / 2) * np.sqrt(0.5 / (runs * chains))
@@ -282,7 +282,7 @@ def papers_f(table):
 
 
 def moments_of_one_term(table, f, start, k):
-    """Return E F and E || F ||^2 for F = f(v_k, h_k) of a chain that starts at h_0 with the law ``start``."""
+    """Return E F and E || F ||^2 for F = f(v_k, h_k) of a chain that starts at h_0 with distribution ``start``."""
     law = start @ np.linalg.matrix_power(table.visible_given_hidden @ table.hidden_given_visible, k)
     return law @ f, law @ (f**2).sum(axis=1)
 
@@ -311,7 +311,7 @@ def moments_of_pairs(table, f, rows, coupling):
         ("pcd", {}),
         ("pcd", {"k": 2}),
         *(("ucd", {"coupling": coupling, "max_steps": None}) for coupling in NAMES),
-        # Pairs that are joined after step k have one term, the one of CD-k.
+        # Pairs joined after step k have only the term of CD-k.
         ("ucd", {"max_steps": 2}),
         ("ucd", {"k": 2, "max_steps": 3}),
     ],
@@ -341,7 +341,7 @@ def test_variances_of_the_second_term_are_the_enumerated_ones(name, options):
 
 
 class WholeTerms(Terms):
-    """F of every chain, (replicas, chains, entries), made of the hidden states alone."""
+    """F of every chain, (replicas, chains, entries), from hidden states only."""
 
     def __init__(self, table, replicas, chains):
         self.table, self.f = table, np.concatenate(list(papers_f(table).values()), axis=1)
@@ -361,17 +361,17 @@ class WholeTerms(Terms):
     ("coupling", "k"),
     [("rbm", 1), ("rbm", 3), ("general", 2), ("both_layers", 1), ("both_layers", 3), ("from_start", 2)],
 )
-def test_the_terms_whose_variance_is_reported_have_no_bias(coupling, k):
+def test_terms_with_reported_variances_are_unbiased(coupling, k):
     rbm, runs, chains = two_mode_rbm(M, N, coupling=6.0), 3, 20_011
     table, model = Enumerated.of(rbm), repeated(rbm.astype(np.float32), runs)
     rows = np.zeros((runs, chains, M), np.float32)
     rows[:, :, 0] = 1
     options, whole = {"coupling": coupling, "k": k, "max_steps": None}, WholeTerms(table, runs, chains)
     CoupledGibbs(**options).run(model, begin(model, rows), training_stream(runs), whole)
-    off = np.abs(whole.F.mean(axis=(0, 1)) - table.joint.sum(axis=0) @ whole.f)
+    error = np.abs(whole.F.mean(axis=(0, 1)) - table.joint.sum(axis=0) @ whole.f)
     # 5 standard errors in each of 23 parameters: an error rate of 23 * 5.7e-7 = 1.3e-5 (Bonferroni).
-    assert (off < 5 * whole.F.std(axis=(0, 1)) / np.sqrt(runs * chains)).all()
-    # The estimator takes the same draws.
+    assert (error < 5 * whole.F.std(axis=(0, 1)) / np.sqrt(runs * chains)).all()
+    # The estimator uses the same draws.
     estimate = estimators.create("ucd", variance=True, **options).estimate(model, rows, {}, training_stream(runs))
     parts = np.split(whole.F.var(axis=1, ddof=1), [M * N, M * N + M], axis=1)
     for part, variances in zip("Wbc", parts, strict=True):

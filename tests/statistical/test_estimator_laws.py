@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the estimators estimate: expectations enumerated over all outcomes, and consistency where theory promises it."""
+"""Expectations of estimators against enumeration of all outcomes, consistency of population estimates."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ ERROR_RATE = 1e-4  # of every test in this file, Bonferroni over its components
 
 
 def two_sided(components):
-    """Return the standard normal bound that none of so many components exceeds but at ERROR_RATE."""
+    """Return the standard normal bound that one of the components exceeds at ERROR_RATE."""
     return norm.isf(ERROR_RATE / components / 2)
 
 
@@ -46,7 +46,7 @@ class Outcomes:
 
 
 def log_weights(name, table, outcome, other):
-    """Return the log weights of an outcome (before, hidden, visible) beside another, by the formulas of the paper."""
+    """Return the log weight of an outcome (before, hidden, visible) paired with another, by the paper's formulas."""
     (u, h, v), (_, h2, _) = outcome, other
     if name == "pop_cd_joint":
         return np.logaddexp.reduce(-table.energy, axis=0)[h] - np.log(table.hidden_given_visible[u, h])
@@ -57,7 +57,7 @@ def log_weights(name, table, outcome, other):
 
 
 def weights(name, log_odds):
-    """Return the weight of an outcome whose log weight exceeds that of the other one by ``log_odds``."""
+    """Return the weight of an outcome whose log weight exceeds that of the other by ``log_odds``."""
     if name == "cd":
         return np.full_like(log_odds, 0.5)
     # Equation 9 for two rows: half of a weight over the other; equation 8: a weight over their sum.
@@ -96,7 +96,7 @@ def test_expectation_of_two_rows_is_the_enumerated_one(name, m, n, k):
     estimates = negative_statistics(name, repeated(rbm, replicas), np.repeat(rows[None], replicas, axis=0), k=k)
     z = (estimates.mean(axis=0) - expected) / (estimates.std(axis=0, ddof=1) / np.sqrt(replicas))
     assert np.abs(z).max() < two_sided(len(z))
-    # The test has power: with one step every estimator's expectation lies apart from the model's.
+    # The test has power: with one step, expectations of all estimators differ from that of the model.
     error = estimates.std(axis=0, ddof=1) / np.sqrt(replicas)
     assert k > 1 or (np.abs(estimates.mean(axis=0) - table.expectation) / error).max() > two_sided(len(z))
 
@@ -147,8 +147,8 @@ def weighted_mean_and_error(name, rbm, **options):
     ],
 )
 def test_population_estimates_are_consistent_and_cd_is_not(name, options):
-    # The self-normalised estimate's own bias, of order 1 / ROWS, is a fiftieth of its standard error. Rows are drawn
-    # from different components, so the delta method's error is an upper bound.
+    # The bias of the self-normalised estimate, of order 1 / ROWS, is a fiftieth of its standard error. Rows are drawn
+    # from different components, so that the error of the delta method is an upper bound.
     rbm = random_rbm(M, N, seed=21)
     exact = Enumerated.of(rbm).expectation
     mean, error = weighted_mean_and_error(name, rbm, **options)
@@ -158,8 +158,8 @@ def test_population_estimates_are_consistent_and_cd_is_not(name, options):
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_cd_samples_follow_the_chain_s_law(k):
-    # Rows are independent given the batch; each state's law is K^k from its row.
+def test_cd_samples_have_the_distribution_of_k_gibbs_steps(k):
+    # Rows are independent given the batch, with the distribution K^k from the row.
     rbm, rows = two_mode_rbm(M, N, coupling=9.0), binary_data(4, M, seed=1)
     table = Enumerated.of(rbm)
     batch = np.repeat(rows, ROWS // 4, axis=0)[None].astype(float)
@@ -172,8 +172,8 @@ def test_cd_samples_follow_the_chain_s_law(k):
         assert total_variation(numbers, table.joint.sum(axis=1)) > 2 * bound
 
 
-def test_persistent_chains_follow_their_law_over_calls():
-    # After t calls of PCD-k a chain has the law K^(k t) from a training row, which is near the model's for large k t.
+def test_persistent_chains_have_the_distribution_of_all_their_steps():
+    # After t calls of PCD-k, chains have the distribution K^(k t) from a training row.
     rbm, rows = two_mode_rbm(M, N, coupling=9.0), binary_data(4, M, seed=1)
     table = Enumerated.of(rbm)
     estimator, stream, batch = estimators.create("pcd", k=2), training_stream(1), np.zeros((1, 2**16, M))

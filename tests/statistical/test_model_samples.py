@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples of `RBM.sample` have the enumerated law, in total variation with the stated error rate."""
+"""Total variation between samples of `RBM.sample` and the enumerated distribution."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ M, N, SAMPLES = 5, 3, 3_001
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_samples_have_the_law_of_each_model(dtype):
+def test_samples_have_the_distribution_of_each_model(dtype):
     models = random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=12.0)
     rbm = RBM(*(np.stack(parts).astype(dtype) for parts in zip(*(model.parameters for model in models), strict=True)))
     for model, samples in zip(models, rbm.sample(SAMPLES, seed=7), strict=True):
@@ -22,7 +22,7 @@ def test_samples_have_the_law_of_each_model(dtype):
         assert total_variation(table.numbers_of(samples), probability) < bound
 
 
-def test_too_few_sweeps_are_noticed():
+def test_samples_of_too_few_sweeps_have_another_distribution():
     table = Enumerated.of(model := two_mode_rbm(M, N, coupling=12.0))
     probability = table.joint.sum(axis=1)
     bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
@@ -30,18 +30,18 @@ def test_too_few_sweeps_are_noticed():
     assert total_variation(table.numbers_of(samples), probability) > bound
 
 
-@pytest.mark.parametrize("held", [[np.nan, 1, np.nan, 0, np.nan], [1, np.nan, np.nan, np.nan, np.nan]])
-def test_free_units_have_their_law_given_those_that_are_held(held):
-    rbm, held = random_rbm(M, N, (2,), scale=1.5, seed=31), np.array(held)
-    samples = rbm.sample(SAMPLES, seed=7, clamp=held)
-    fits = ((samples == held) | np.isnan(held)).all()
+@pytest.mark.parametrize("clamp", [[np.nan, 1, np.nan, 0, np.nan], [1, np.nan, np.nan, np.nan, np.nan]])
+def test_free_units_have_their_conditional_distribution(clamp):
+    rbm, clamp = random_rbm(M, N, (2,), scale=1.5, seed=31), np.array(clamp)
+    samples = rbm.sample(SAMPLES, seed=7, clamp=clamp)
+    fits = ((samples == clamp) | np.isnan(clamp)).all()
     assert fits
     for model, drawn in zip([rbm[0], rbm[1]], samples, strict=True):
         table = Enumerated.of(model)
-        possible = ((table.visible == held) | np.isnan(held)).all(axis=1)
+        possible = ((table.visible == clamp) | np.isnan(clamp)).all(axis=1)
         probability = np.where(possible, table.joint.sum(axis=1), 0)
         probability /= probability.sum()
         bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
         assert total_variation(table.numbers_of(drawn), probability) < bound
-        unconditional = np.where(possible, 0.5 ** np.isnan(held).sum(), 0)
+        unconditional = np.where(possible, 0.5 ** np.isnan(clamp).sum(), 0)
         assert total_variation(table.numbers_of(drawn), unconditional) > bound

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samplers leave the distributions invariant that they should, and one sweep has the enumerated law."""
+"""Stationary distributions of samplers, and distribution of one sweep against enumeration."""
 
 import itertools
 
@@ -34,13 +34,13 @@ def drawn_from(probability, shape, seed):
 
 
 def holds(numbers, probability):
-    """Return whether independent samples may come from ``probability``."""
+    """Return whether independent samples agree with ``probability``."""
     return total_variation(numbers, probability) < total_variation_bound(probability, np.size(numbers), ERROR_RATE)
 
 
 @MODELS
 @STEPS
-def test_gibbs_sampling_keeps_the_joint_distribution(rbm, steps, dtype):
+def test_gibbs_sampling_leaves_the_joint_distribution_unchanged(rbm, steps, dtype):
     table, rbm, rows = Enumerated.of(rbm), rbm.astype(dtype).replicas, 100_003
     p_v = table.joint.sum(axis=1)
     visible, stream, buffers = table.visible[drawn_from(p_v, (1, rows), 0)].astype(dtype), training_stream(1), Buffers()
@@ -48,7 +48,7 @@ def test_gibbs_sampling_keeps_the_joint_distribution(rbm, steps, dtype):
         hidden = sample_hidden(rbm, visible, stream, buffers)
         visible = sample_visible(rbm, hidden, stream, buffers)
     assert holds(table.numbers_of(visible), p_v)
-    # The hidden states beside them follow p(h), and with the next ones p(v, h).
+    # Visible states with the next hidden states have the distribution p(v, h).
     hidden = sample_hidden(rbm, visible, stream, buffers)
     joint = table.numbers_of(visible) * 2**N + (hidden @ 2.0 ** np.arange(N - 1, -1, -1)).astype(int)
     assert holds(joint, table.joint.ravel())
@@ -58,7 +58,7 @@ def test_gibbs_sampling_keeps_the_joint_distribution(rbm, steps, dtype):
 @pytest.mark.parametrize(
     ("name", "options"), [("gibbs", {"k": 3}), ("parallel_tempering", {"temperatures": 5, "k": 2})]
 )
-def test_samplers_found_by_name_keep_the_distribution(rbm, name, options):
+def test_samplers_leave_the_distribution_of_the_model_unchanged(rbm, name, options):
     table, chains = Enumerated.of(rbm), 60_013
     if name == "gibbs":
         state = {"hidden": table.hidden[drawn_from(table.joint.sum(axis=0), (1, chains), 2)].astype(np.float32)}
@@ -75,14 +75,14 @@ def tempered_tables(rbm, chains):
 
 
 def tempered_start(tables, sets, dtype, seed=1):
-    """Return sets of chains, each drawn from its own tempered distribution: (1, sets, chains, m)."""
+    """Return sets of chains drawn from their tempered distributions: (1, sets, chains, m)."""
     states = [t.visible[drawn_from(t.joint.sum(axis=1), sets, (seed, k))] for k, t in enumerate(tables)]
     return np.stack(states, axis=1)[None].astype(dtype)
 
 
 @MODELS
 @STEPS
-def test_tempered_sweeps_keep_every_temperature(rbm, steps, dtype):
+def test_tempered_sweeps_leave_all_tempered_distributions_unchanged(rbm, steps, dtype):
     tables, sets = tempered_tables(rbm, 5), 60_013
     visible = tempered_start(tables, sets, dtype)
     samples = np.empty((1, sets, steps, M), dtype)
@@ -94,7 +94,7 @@ def test_tempered_sweeps_keep_every_temperature(rbm, steps, dtype):
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (1, 2), (3, 4)])
-def test_tempered_neighbours_stay_independent(pair):
+def test_tempered_sweeps_keep_neighbours_independent(pair):
     # The product distribution is invariant, not only its margins.
     rbm = two_mode_rbm(2, 2, coupling=4.0)
     tables, sets = tempered_tables(rbm, 5), 100_003
@@ -106,22 +106,22 @@ def test_tempered_neighbours_stay_independent(pair):
     assert holds(cold * 4 + hot, law)
 
 
-# Swaps of two states x = (v, h), y = (v, h) at inverse temperatures beta_0 and beta_1: the chance of acceptance.
+# Probabilities of acceptance of swaps of states x = (v, h), y = (v, h) at inverse temperatures beta_0 and beta_1.
 
 
 def metropolis(tables, x, y):
-    """The rule of the paper, on the energy of the joint state."""
+    """Return the probabilities of the paper, from energies of joint states."""
     energy = tables[0].energy.ravel()
     return np.minimum(1, np.exp((tables[0].beta - tables[1].beta) * (energy[x] - energy[y])))
 
 
 def sign_flipped(tables, x, y):
-    """Wrong on purpose."""
+    """Return wrong probabilities, with the opposite sign."""
     return metropolis(tables, y, x)
 
 
 def on_free_energy(tables, x, y):
-    """Wrong on purpose: tempered joint states, swapped on beta times the free energy of v."""
+    """Return wrong probabilities, from free energies of v in place of energies of joint states."""
     free = -np.logaddexp.reduce(-tables[1].energy, axis=1)[:, None] + 0 * tables[1].energy
     free = free.ravel()
     return np.minimum(1, np.exp((tables[0].beta - tables[1].beta) * (free[x] - free[y])))
@@ -149,7 +149,7 @@ def two_by_two():
     return random_rbm(2, 2, scale=1.5, seed=3)
 
 
-def test_the_swap_obeys_detailed_balance_and_wrong_ones_do_not(two_by_two):
+def test_detailed_balance_holds_for_the_swap_but_not_for_wrong_ones(two_by_two):
     for betas in ((0.0, 1.0), (0.5, 1.0), (0.25, 0.5)):
         tables = [Enumerated.of(two_by_two, beta) for beta in betas]
         assert balance(tables, metropolis) < 1e-16
@@ -158,11 +158,11 @@ def test_the_swap_obeys_detailed_balance_and_wrong_ones_do_not(two_by_two):
 
 
 def sweep_law(tables, starts, rule):
-    """Return the law of all chains' visible states after one sweep from given ones, (visible states,) * chains."""
+    """Return the distribution of the visible states of all chains after a sweep, (visible states,) * chains."""
     n_v, n_h = tables[0].energy.shape
     laws = []
     for table, start in zip(tables, starts, strict=True):
-        # h given the start, then v given h: the law of the joint state (v, h) that swaps look at.
+        # h given the start, then v given h: the distribution of the joint state (v, h) before swaps.
         laws.append((table.hidden_given_visible[start][:, None] * table.visible_given_hidden).T.ravel())
     law = laws[0]
     for other in laws[1:]:
@@ -175,7 +175,7 @@ def sweep_law(tables, starts, rule):
 
 
 def swapped(law, k, tables, rule):
-    """Return the law after a swap proposal of chains k and k + 1."""
+    """Return the distribution after a swap proposal of chains k and k + 1."""
     states = tables[0].energy.size
     accepted = rule(tables, *np.indices((states, states)))
     moved = np.moveaxis(law, (k, k + 1), (-2, -1))
@@ -185,11 +185,11 @@ def swapped(law, k, tables, rule):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("chains", [2, 3])
-def test_one_sweep_has_the_enumerated_law(two_by_two, chains, dtype):
-    # From every start of two chains, and from some of three; the same samples must refuse both wrong rules.
+def test_one_sweep_has_the_enumerated_distribution(two_by_two, chains, dtype):
+    # All starts of two chains and some of three; the samples must disagree with both wrong rules.
     tables, sets = tempered_tables(two_by_two, chains), 20_011
     starts = list(itertools.product(range(4), repeat=chains))[:: 1 if chains == 2 else 11]
-    refused = {sign_flipped: 0, on_free_energy: 0}
+    rejected = {sign_flipped: 0, on_free_energy: 0}
     for number, start in enumerate(starts):
         visible = np.repeat(tables[0].visible[list(start)][None, None], sets, axis=1).astype(dtype)
         samples = np.empty((1, sets, 1, 2), dtype)
@@ -198,14 +198,14 @@ def test_one_sweep_has_the_enumerated_law(two_by_two, chains, dtype):
         numbers = tables[0].numbers_of(visible[0]) @ 4 ** np.arange(chains - 1, -1, -1)
         assert holds(numbers, sweep_law(tables, start, metropolis).ravel())
         np.testing.assert_array_equal(samples[0, :, 0], visible[0, :, -1])
-        for rule in refused:
-            refused[rule] += not holds(numbers, sweep_law(tables, start, rule).ravel())
-    assert refused[sign_flipped] > len(starts) / 2
-    assert refused[on_free_energy] > 0
+        for rule in rejected:
+            rejected[rule] += not holds(numbers, sweep_law(tables, start, rule).ravel())
+    assert rejected[sign_flipped] > len(starts) / 2
+    assert rejected[on_free_energy] > 0
 
 
-def test_the_enumerated_sweep_keeps_the_product_and_wrong_ones_do_not(two_by_two):
-    # Negative control of the oracle itself, without sampling.
+def test_enumerated_sweeps_keep_the_product_but_wrong_ones_do_not(two_by_two):
+    # Negative control of the enumeration, without sampling.
     tables = tempered_tables(two_by_two, 3)
     margins = [table.joint.sum(axis=1) for table in tables]
     product = np.multiply.outer(np.multiply.outer(margins[0], margins[1]), margins[2])
@@ -219,7 +219,7 @@ def test_the_enumerated_sweep_keeps_the_product_and_wrong_ones_do_not(two_by_two
     assert change(on_free_energy) > 0.005
 
 
-def test_the_bound_refuses_samples_of_another_distribution():
+def test_the_bound_rejects_samples_of_another_distribution():
     probability = np.array([0.5, 0.25, 0.125, 0.125])
     assert holds(drawn_from(probability, 50_000, 0), probability)
     assert not holds(drawn_from(np.array([0.48, 0.27, 0.125, 0.125]), 50_000, 0), probability)

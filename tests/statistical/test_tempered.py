@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tempered chains from two starts: their law, inverse temperatures, and log Z with its error on enumerable models."""
+"""Tempered chains from two starts: distributions, inverse temperatures, and log Z with its error."""
 
 import re
 
@@ -38,7 +38,7 @@ MODELS = pytest.mark.parametrize(
 
 
 def tables(rbm, base, betas):
-    """Return the models along the path, enumerated: W and c times beta, and the visible bias between base and b."""
+    """Return the enumerated models along the path: W and c times beta, and the visible bias between base and b."""
     return [Enumerated(beta * rbm.W, (1 - beta) * base + beta * rbm.b, beta * rbm.c) for beta in betas]
 
 
@@ -54,7 +54,7 @@ def holds(numbers, law):
 
 
 def check_law(rbm, rounds, sets):
-    """Hold the states of all levels, and of all pairs of neighbours together, to the law that rounds must keep."""
+    """Assert that rounds leave the distributions of all levels and of all pairs of neighbours unchanged."""
     levels, chains = tables(rbm.on_host(), BASE, BETAS), TemperedSets(rbm.replicas, BASE, training_stream(1))
     chains.begin(BETAS, equilibrium(levels, sets))
     for _ in range(rounds):
@@ -71,25 +71,25 @@ def check_law(rbm, rounds, sets):
 
 @MODELS
 @pytest.mark.parametrize(("rounds", "dtype"), [(1, np.float32), (2, np.float64), (7, np.float32)])
-def test_rounds_keep_the_law_of_every_level_and_their_independence(rbm, rounds, dtype):
+def test_rounds_leave_the_distributions_of_all_levels_unchanged(rbm, rounds, dtype):
     check_law(rbm.astype(dtype), rounds, 60_013)
 
 
 @MODELS
-def test_rounds_of_the_reference_kernels_keep_the_law(rbm):
+def test_rounds_of_reference_kernels_leave_distributions_unchanged(rbm):
     with reference_kernels():
         check_law(rbm, 3, 30_011)
 
 
 @NEEDS_COMPILER
 @MODELS
-def test_rounds_of_the_cuda_kernels_keep_the_law(rbm):
+def test_rounds_of_cuda_kernels_leave_distributions_unchanged(rbm):
     with runs_on_cpu():
         check_law(rbm.like(DeviceArray(np.empty(0))), 3, 3_011)
 
 
 @pytest.mark.parametrize(("betas", "flaw"), [(BETAS, "none"), (BETAS**2, "other temperatures")])
-def test_the_oracle_refuses_chains_at_other_temperatures(betas, flaw):
+def test_chains_at_other_temperatures_change_the_distributions(betas, flaw):
     # Negative control: states of BETAS, chains at other inverse temperatures.
     rbm, sets = random_rbm(M, N, scale=2.0, seed=31), 100_003
     levels, chains = tables(rbm, BASE, BETAS), TemperedSets(rbm.replicas, BASE, training_stream(1))
@@ -97,8 +97,8 @@ def test_the_oracle_refuses_chains_at_other_temperatures(betas, flaw):
     for _ in range(2):
         chains.round()
     numbers = levels[0].numbers_of(chains.states())
-    kept = [holds(numbers[:, level], table.joint.sum(axis=1)) for level, table in enumerate(levels)]
-    assert all(kept) == (flaw == "none")
+    unchanged = [holds(numbers[:, level], table.joint.sum(axis=1)) for level, table in enumerate(levels)]
+    assert all(unchanged) == (flaw == "none")
 
 
 @MODELS
@@ -113,7 +113,7 @@ def test_differences_and_exchanges_are_those_of_the_enumerated_models(rbm):
     for low in range(len(BETAS) - 1):
         d = log_weights[low + 1] - log_weights[low]
         np.testing.assert_allclose(differences[low], d[numbers[:, low : low + 2]].T, rtol=1e-5, atol=1e-5)
-    # Even pairs come first; the Metropolis rule accepts as often as it should.
+    # Even pairs are first, with the acceptance of the Metropolis rule.
     exchanged = chains.walkers != np.arange(len(BETAS))
     for low in (0, 2):
         d = (log_weights[low + 1] - log_weights[low])[numbers[:, low : low + 2]]
@@ -141,7 +141,7 @@ def test_round_trips_are_those_of_the_paths_of_the_walkers():
 
 
 @MODELS
-def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(rbm):
+def test_standard_error_of_independent_samples_is_that_of_bennett(rbm):
     # Delta method, from the enumerated laws: with p, q = p_l, p_(l+1), overlap O = sum p q / (p + q), a state x of
     # level l changes log Z by (q / (p + q) - O) / O, as the upper state of the pair below by -(p / (p + q) - O) / O.
     levels, chains, repetitions = tables(rbm, BASE, BETAS), 401, 211
@@ -164,13 +164,13 @@ def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(
         errors.append(estimate.standard_error[-1])
     scaled = (np.array(values) ** 2).sum() / variance
     assert chi2.ppf(ERROR_RATE / 2, repetitions) < scaled < chi2.isf(ERROR_RATE / 2, repetitions)
-    # 401 chains know a standard deviation to 4 %, their mean over the repetitions to 0.3 %; 3 % are for the kurtosis.
+    # Standard deviations of 401 chains have an error of 4 %, their mean over repetitions 0.3 %; 3 % allow for kurtosis.
     assert np.mean(errors) == pytest.approx(np.sqrt(variance), rel=0.03)
 
 
-def test_temperatures_are_spaced_by_rejections():
+def test_temperatures_are_equidistant_in_cumulative_rejections():
     grid = np.array([0, 0.1, 0.5, 1.0])
-    # Rejections of 0.2, 1.6 and 0.2 add up to 2: five levels at 0, 0.5, 1, 1.5 and 2 of the way.
+    # Rejections of 0.2, 1.6 and 0.2 sum to 2: five levels at 0, 0.5, 1, 1.5 and 2.
     temperatures = spaced(grid, np.array([0.2, 1.6, 0.2]) - 1e-3)
     np.testing.assert_allclose(temperatures, [0, 0.1 + 0.4 * 0.3 / 1.6, 0.3, 0.1 + 0.4 * 1.3 / 1.6, 1])
     assert spaced(grid, np.zeros(3)).tolist() == [0, pytest.approx(0.3), 1]
@@ -178,18 +178,18 @@ def test_temperatures_are_spaced_by_rejections():
 
 @pytest.fixture(scope="module")
 def estimates():
-    """20 models, easy and hard ones, and their estimates."""
+    """20 models from easy to hard, and their estimates."""
     rbm = random_rbm(23, 11, replicas=(4, 5), seed=8, dtype=np.float32)
     scales = np.linspace(0.2, 2.5, 5, dtype=np.float32)
     rbm = RBM(rbm.W * scales[:, None, None], rbm.b * scales[:, None], rbm.c * scales[:, None])
     return rbm, tempered_log_partition(rbm, binary_data(97, 23), seed=3)
 
 
-def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
+def test_estimates_are_within_their_error_of_exact_values(estimates):
     rbm, estimate = estimates
     assert estimate.log_partition.shape == (4, 5)
     z = (estimate.log_partition - exact_log_partition(rbm)) / estimate.standard_error
-    # The error is that of 14 degrees of freedom, and enlarged: no smaller than a normal one but in 1 of 100 000 tests.
+    # The error has 14 degrees of freedom and is enlarged: below a normal one in 1 of 100 000 tests.
     assert np.abs(z).max() < 5
     assert (z**2).sum() < chi2.isf(ERROR_RATE, 20)
     assert estimate.converged.all()
@@ -197,7 +197,7 @@ def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
     assert (estimate.round_trips >= 16).all()
     for part in (estimate.gap, estimate.drift):
         assert (estimate.standard_error >= np.abs(part) / 2).all()
-    # Rejections of 0.5 were aimed at, and measured with few rounds.
+    # The target is 0.5, from few rounds.
     assert ((estimate.acceptance > 0.3) & (estimate.acceptance < 0.9)).all()
 
 
@@ -211,7 +211,7 @@ def test_chains_without_a_round_trip_in_each_set_do_not_converge():
 
 
 @pytest.mark.slow
-def test_intervals_of_trained_models_that_report_convergence_hold_log_z():
+def test_intervals_of_converged_estimates_of_trained_models_cover_log_z():
     # 60 models of PCD at a high rate, far from equilibrium, and up to three times their parameters.
     rows = datasets.load("bars_and_stripes").train
     trained = train(rows, hidden=7, batch=32, estimator="pcd", rate=0.3, iterations=2000, trials=60).rbm
@@ -225,15 +225,15 @@ def test_intervals_of_trained_models_that_report_convergence_hold_log_z():
     assert len(z) >= 54
 
     def are_as_reported(z):
-        """Whether 95 % of the intervals hold log Z, and at most 2 % of the estimates are off by three errors."""
+        """Return whether 95 % of intervals may cover log Z, and 2 % of errors exceed three standard errors."""
         counts = ((z > 1.96).sum(), 0.05), ((z > 3).sum(), 0.02)
         return all(binom.sf(count - 1, len(z), share) > ERROR_RATE for count, share in counts)
 
     assert are_as_reported(z)
-    assert not are_as_reported(4 * z)  # errors that are four times too small
+    assert not are_as_reported(4 * z)  # standard errors four times too small
 
 
-def test_harder_models_and_smaller_errors_take_more_products(estimates):
+def test_harder_models_and_smaller_errors_need_more_products(estimates):
     rbm, estimate = estimates
     assert estimate.products[:, 4].mean() > 1.5 * estimate.products[:, 0].mean()
     closer = tempered_log_partition(rbm[0, 2], binary_data(97, 23), target_error=0.02, seed=3)
@@ -242,18 +242,18 @@ def test_harder_models_and_smaller_errors_take_more_products(estimates):
     assert closer.products > 3 * estimate.products[0, 2]
 
 
-def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_threads():
+def test_estimates_do_not_depend_on_other_models_and_threads():
     rbm, data = random_rbm(13, 5, replicas=(2, 3), seed=2, dtype=np.float32), binary_data(31, 13)
-    together = tempered_log_partition(rbm, data, budget=1, seed=3)
+    batch = tempered_log_partition(rbm, data, budget=1, seed=3)
     on_threads = tempered_log_partition(rbm, data, budget=1, seed=3, threads=4)
-    alone = tempered_log_partition(rbm[1, 2], data, budget=1, seed=3, keys=[5])
-    for name, values in vars(together).items():
+    single = tempered_log_partition(rbm[1, 2], data, budget=1, seed=3, keys=[5])
+    for name, values in vars(batch).items():
         np.testing.assert_array_equal(values, getattr(on_threads, name))
-        assert getattr(alone, name) == values[1, 2]
-    assert len(np.unique(together.log_partition)) == 6
+        assert getattr(single, name) == values[1, 2]
+    assert len(np.unique(batch.log_partition)) == 6
 
 
-def test_chains_that_do_not_reach_the_error_say_so():
+def test_estimates_above_the_target_error_are_not_converged():
     rbm, data = two_mode_rbm(31, 17, coupling=90.0), np.ones((7, 31))
     estimate = tempered_log_partition(rbm, data, target_error=0.001, budget=1)
     assert not estimate.converged
@@ -262,7 +262,7 @@ def test_chains_that_do_not_reach_the_error_say_so():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
+def test_a_stopped_estimate_is_resumed_at_any_point(monkeypatch, threads):
     rbm, data = random_rbm(5, 3, replicas=(3,), seed=2), binary_data(31, 5)
     arguments = {"target_error": 0.05, "seed": 3}
     expected = tempered_log_partition(rbm, data, **arguments)
@@ -277,20 +277,20 @@ def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
     assert stops >= 3
     assert {total for _, total in calls} == {3 * 5_000_000}
     assert calls[-1][0] == 3 * 5_000_000
-    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for value, expected_value in zip(vars(estimate).values(), vars(expected).values(), strict=True):
+        np.testing.assert_array_equal(value, expected_value)
 
 
 @NEEDS_COMPILER
-def test_device_arrays_give_the_same_estimate(monkeypatch):
+def test_estimates_of_device_arrays_equal_those_on_the_host(monkeypatch):
     monkeypatch.setattr(tempered, "ADAPTED", (4, 9))
-    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
+    # In float64, with this seed, no uniform is between two roundings of a mean, so that all states are equal.
     host, data = random_rbm(7, 5, (2,)), binary_data(31, 7)
     with runs_on_cpu():
         device = host.like(DeviceArray(np.empty(0)))
         estimate, expected = (tempered_log_partition(rbm, data, budget=1, seed=3) for rbm in (device, host))
-    for ours, theirs in zip(vars(estimate).values(), vars(expected).values(), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    for value, expected_value in zip(vars(estimate).values(), vars(expected).values(), strict=True):
+        np.testing.assert_allclose(value, expected_value, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -302,6 +302,6 @@ def test_device_arrays_give_the_same_estimate(monkeypatch):
         ({"keys": [1, 2]}, "keys: must be 3 integers, one for each model, got"),
     ],
 )
-def test_arguments_that_are_not_allowed_are_one_line(change, message):
+def test_invalid_arguments_raise_a_one_line_error(change, message):
     with pytest.raises(SettingsError, match=rf"^{re.escape(message)}\Z"):
         tempered_log_partition(random_rbm(5, 3, replicas=(3,)), binary_data(7, 5), **change)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trajectory tempering and log Z along trajectories, on ladders of models that can be enumerated."""
+"""Trajectory tempering and log Z along trajectories, on ladders of enumerated models."""
 
 import gc
 import itertools
@@ -25,7 +25,7 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def scaled(rbm, shares):
-    """Return the models from zeros to ``rbm`` at these shares of the way, (levels, ...)."""
+    """Return models interpolated from zeros to ``rbm`` at these shares, (levels, ...)."""
     models = [between(independent_model(rbm, 0 * rbm.b), rbm, share) for share in shares]
     return RBM(*(np.stack(parts) for parts in zip(*(model.parameters for model in models), strict=True)))
 
@@ -46,26 +46,26 @@ def equilibrium(tables, chains, dtype=np.float64, seed=1):
 
 
 def holds(numbers, law):
-    """Return whether independent samples may come from ``law``."""
+    """Return whether independent samples agree with ``law``."""
     return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), ERROR_RATE)
 
 
-# Rounds on a ladder whose chains are tabled.
+# Rounds on an enumerated ladder.
 
 
 def metropolis(tables, x, y):
-    """The rule, from the energies by themselves: x of the lower model, y of the upper one."""
+    """Return the probabilities of acceptance from energies: x of the lower model, y of the upper one."""
     low, high = (np.logaddexp.reduce(-table.energy, axis=1) for table in tables)
     return np.minimum(1, np.exp(low[y] + high[x] - low[x] - high[y]))
 
 
 def sign_flipped(tables, x, y):
-    """Wrong on purpose."""
+    """Return wrong probabilities, with the opposite sign."""
     return metropolis(tables, y, x)
 
 
 def always(tables, x, y):
-    """Wrong on purpose."""
+    """Return wrong probabilities of 1."""
     return np.ones(np.broadcast(x, y).shape)
 
 
@@ -80,7 +80,7 @@ def swap_matrix(tables, rule):
 
 
 def round_law(tables, start, rule):
-    """Return the law of all chains' states after a round from given ones, (states,) * levels: swaps, then a step."""
+    """Return the distribution of the states of all chains after a round of swaps and a step, (states,) * levels."""
     states, levels = len(tables[0].visible), len(tables)
     law = np.zeros((states,) * levels)
     law[start] = 1
@@ -98,8 +98,8 @@ def ladder():
     return scaled(random_rbm(2, 3, scale=1.5, seed=3), [0, 0.4, 1])
 
 
-def test_the_enumerated_round_keeps_the_product_and_wrong_ones_do_not(ladder):
-    # Negative control of the oracle itself, without sampling.
+def test_enumerated_rounds_keep_the_product_but_wrong_ones_do_not(ladder):
+    # Negative control of the enumeration, without sampling.
     tables = tables_of(ladder)
     product = np.einsum("a,b,c->abc", *laws_of(tables))
 
@@ -116,21 +116,21 @@ def test_the_enumerated_round_keeps_the_product_and_wrong_ones_do_not(ladder):
 
 
 @DTYPES
-def test_one_round_has_the_enumerated_law(ladder, dtype):
-    tables, chains, refused = tables_of(ladder), 20_011, 0
+def test_one_round_has_the_enumerated_distribution(ladder, dtype):
+    tables, chains, rejected = tables_of(ladder), 20_011, 0
     starts = list(itertools.product(range(4), repeat=3))[::5]
     for seed, start in enumerate(starts):
         visible = np.repeat(tables[0].visible[list(start)][:, None], chains, axis=1).astype(dtype)
         TrajectoryTempering(ladder.astype(dtype)).advance(visible, 1, training_stream(3, seed=seed))
         numbers = 4 ** np.arange(2, -1, -1) @ tables[0].numbers_of(visible)
         assert holds(numbers, round_law(tables, start, metropolis).ravel())
-        refused += not holds(numbers, round_law(tables, start, sign_flipped).ravel())
-    assert refused > len(starts) / 2
+        rejected += not holds(numbers, round_law(tables, start, sign_flipped).ravel())
+    assert rejected > len(starts) / 2
 
 
 @DTYPES
 @pytest.mark.parametrize(("rounds", "k"), [(1, 1), (1, 3), (5, 1)])
-def test_rounds_keep_every_level(rounds, k, dtype):
+def test_rounds_leave_the_distributions_of_all_levels_unchanged(rounds, k, dtype):
     models = scaled(two_mode_rbm(5, 3, coupling=12.0), [0, 0.2, 0.4, 0.7, 1])
     tables, chains = tables_of(models), 40_009
     visible = equilibrium(tables, chains, dtype)
@@ -139,22 +139,22 @@ def test_rounds_keep_every_level(rounds, k, dtype):
         assert holds(table.numbers_of(states), law)
 
 
-def test_the_first_level_is_redrawn_and_its_states_climb():
-    # Chains that begin in one of two modes, which Gibbs steps leave once in thousands, reach the other one.
+def test_states_redrawn_at_the_first_level_reach_the_last():
+    # Chains start in one of two modes, which Gibbs steps leave once in thousands.
     models = scaled(two_mode_rbm(5, 3, coupling=30.0), np.linspace(0, 1, 9))
     tables, chains = tables_of(models), 2003
     law = laws_of(tables)[-1]
     visible = np.zeros((9, chains, 5))
     step = TrajectoryTempering(models[-2:]).advance(visible[-2:].copy(), 200, training_stream(2))
     assert step.shape == (200, 1, 2, chains)
-    alone = np.zeros((2, chains, 5))
-    TrajectoryTempering(models[-2:]).advance(alone, 200, training_stream(2))
-    assert not holds(tables[-1].numbers_of(alone[1]), law)
+    short_ladder = np.zeros((2, chains, 5))
+    TrajectoryTempering(models[-2:]).advance(short_ladder, 200, training_stream(2))
+    assert not holds(tables[-1].numbers_of(short_ladder[1]), law)
     TrajectoryTempering(models).advance(visible, 200, training_stream(9))
     assert holds(tables[-1].numbers_of(visible[-1]), law)
 
 
-def test_levels_take_their_own_numbers_and_pieces_do_not_matter():
+def test_rounds_in_pieces_equal_rounds_in_one_call():
     models = scaled(random_rbm(7, 5, scale=1.0, seed=3, dtype=np.float32), [0, 0.3, 0.6, 1])
     sampler, runs = TrajectoryTempering(models, k=2), []
     for pieces in ([5], [2, 3]):
@@ -166,7 +166,7 @@ def test_levels_take_their_own_numbers_and_pieces_do_not_matter():
     np.testing.assert_array_equal(runs[0][1], runs[1][1])
 
 
-# Acceptance, and the choice of levels.
+# Acceptance and choice of levels.
 
 
 def exact_acceptance(tables):
@@ -175,13 +175,13 @@ def exact_acceptance(tables):
     return float((np.outer(*laws_of(tables)) * metropolis(tables, x, y)).sum())
 
 
-def test_acceptances_are_those_of_the_tables():
+def test_acceptances_equal_the_enumerated_ones():
     models = scaled(random_rbm(5, 3, scale=1.2, seed=7), [0, 0.3, 0.5, 1])
     tables, chains = tables_of(models), 50_021
     expected = [exact_acceptance(pair) for pair in itertools.pairwise(tables)]
     visible = equilibrium(tables, chains)
     differences = TrajectoryTempering(models).advance(visible, 1, training_stream(4))
-    # A mean of numbers from 0 to 1 over the chains: Hoeffding. Weights make the second estimate four times as wide.
+    # Hoeffding's bound of means of numbers from 0 to 1; weights make the second estimate four times as wide.
     bound = np.sqrt(np.log(2 / ERROR_RATE) / (2 * chains))
     np.testing.assert_allclose(acceptance(differences), expected, rtol=0, atol=bound)
     from_below = [expected_acceptance(difference[0]) for difference in differences[0]]
@@ -196,13 +196,13 @@ def test_expected_acceptance_is_the_mean_over_pairs():
     assert expected_acceptance(np.zeros(3)) == pytest.approx(1)
 
 
-def test_levels_are_as_far_apart_as_the_target_allows():
+def test_acceptances_of_the_chosen_levels_are_near_the_target():
     models = scaled(two_mode_rbm(11, 5, coupling=25.0), np.linspace(0, 1, 41))
     levels, visible = choose_ladder(models, target=0.3, chains=1009, rounds=60, seed=3)
     tables = tables_of(models[levels])
     assert (levels[0], levels[-1]) == (0, 40)
     assert 3 < len(levels) < 20
-    # The choice is from 1009 samples. The last level is the last model, however near.
+    # The choice is from 1009 samples. The last level is always the last model.
     chosen = [exact_acceptance(pair) for pair in itertools.pairwise(tables)]
     assert min(chosen) > 0.25
     for low, high in itertools.pairwise(levels[:-1]):
@@ -214,7 +214,7 @@ def test_levels_are_as_far_apart_as_the_target_allows():
 
 
 @pytest.mark.parametrize("first", [0.1, 1.0])
-def test_a_ladder_begins_without_weights(first):
+def test_a_ladder_without_a_first_level_of_zero_weights_raises(first):
     models = scaled(random_rbm(5, 3), [first, 1])
     with pytest.raises(SettingsError, match="models: must begin with W = 0"):
         choose_ladder(models)
@@ -231,7 +231,7 @@ M, N = 23, 16
 
 @pytest.fixture(scope="module")
 def path():
-    """A path of models with 16 hidden units, not along inverse temperatures, and log Z of each."""
+    """A path of models with 16 hidden units, other than one of inverse temperatures, and their log Z."""
     ends = random_rbm(M, N, (2,), scale=0.4, seed=8)
     first = independent_model(ends[0], ends[0].b)
     parts = [between(first, ends[0], share) for share in np.linspace(0, 1, 6)[1:-1]]
@@ -242,7 +242,7 @@ def path():
 
 
 @DTYPES
-def test_bennett_ratios_lie_within_their_error(path, dtype):
+def test_bennett_ratios_are_within_their_error_of_exact_values(path, dtype):
     models, truth = path
     chains, levels = 401, len(models.W)
     visible = exact_samples(models, chains, Stream(2, range(levels), Purpose.SAMPLES)).astype(dtype)
@@ -255,7 +255,7 @@ def test_bennett_ratios_lie_within_their_error(path, dtype):
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 2 / levels)
 
 
-def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
+def test_errors_of_bennett_ratios_are_those_of_repetitions(path):
     # Rounds are correlated: errors of independent samples would be too small. 61 repetitions, chi-squared.
     models = path[0][[0, 3, 6, 9]]
     repetitions, chains = 61, 23
@@ -271,7 +271,7 @@ def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
 
 
 @pytest.mark.parametrize("spread", [1, 30])
-def test_without_a_sample_between_two_models_the_interval_is_the_range_of_the_differences(spread):
+def test_interval_without_overlap_is_the_range_of_the_differences(spread):
     lower, upper = np.random.default_rng(8).normal([[[-211.0]], [[307.0]]], spread, (2, 5, 7))
     values, errors = bennett_log_partition(0.0, np.stack([lower, upper], axis=1)[:, None])
     value, error = values[1], errors[1]
@@ -280,21 +280,21 @@ def test_without_a_sample_between_two_models_the_interval_is_the_range_of_the_di
     assert error < np.ptp([lower, upper])
 
 
-def test_a_bennett_ratio_leaves_its_arrays_to_nobody():
+def test_bennett_ratios_keep_no_references_to_arrays():
     lower, upper = np.random.default_rng(0).normal(size=(2, 53))
-    kept = weakref.ref(lower)
-    gc.disable()  # a reference cycle would hold them until the next collection
+    reference = weakref.ref(lower)
+    gc.disable()  # which would free reference cycles
     try:
         bennett_ratio(lower, upper)
         del lower
-        assert kept() is None
+        assert reference() is None
     finally:
         gc.enable()
 
 
 @DTYPES
 @pytest.mark.parametrize("steps", [3, 7])
-def test_annealing_along_the_trajectory_lies_within_its_error(path, dtype, steps):
+def test_annealing_along_trajectories_is_within_its_error(path, dtype, steps):
     models, truth = path
     repeated = RBM(*(np.repeat(p[:, None], 20, axis=1) for p in models.astype(dtype).parameters))
     estimate = trajectory_ais_log_partition(repeated, particles=701, steps=steps, seed=4)
@@ -306,15 +306,15 @@ def test_annealing_along_the_trajectory_lies_within_its_error(path, dtype, steps
     assert chi2.ppf(ERROR_RATE / 4, 20) < (z**2).sum() < chi2.isf(ERROR_RATE / 4, 20)
 
 
-def test_a_trajectory_is_annealed_the_same_alone_and_among_others():
+def test_annealing_of_a_trajectory_does_not_depend_on_the_others():
     models = scaled(random_rbm(13, 5, replicas=(3,), scale=1.0, seed=2, dtype=np.float32), [0, 0.5, 1])
-    together = trajectory_ais_log_partition(models, particles=31, seed=3)
-    alone = trajectory_ais_log_partition(models[:, 2], particles=31, seed=3, keys=[2])
-    np.testing.assert_array_equal(alone.log_partition, together.log_partition[:, 2])
+    estimates = trajectory_ais_log_partition(models, particles=31, seed=3)
+    single = trajectory_ais_log_partition(models[:, 2], particles=31, seed=3, keys=[2])
+    np.testing.assert_array_equal(single.log_partition, estimates.log_partition[:, 2])
 
 
-def test_weights_are_unbiased_however_few_the_models():
-    # A transition that did not keep its model's law would show, as particles are far from equilibrium.
+def test_weights_along_few_models_are_unbiased():
+    # Particles far from equilibrium detect transitions that change their distribution.
     models = scaled(random_rbm(7, 3, scale=1.2, seed=3), [0, 0.6, 1])
     estimate = trajectory_ais_log_partition(models, particles=200_003, seed=5)
     z = (estimate.log_partition - exact_log_partition(models))[1:] / estimate.standard_error[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trajectory tempering in training: what its exchanges and reservoirs keep, and modes whose weights PCD loses."""
+"""Trajectory tempering in training: distributions of chains and reservoirs, log Z, and weights of modes."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def checkpoint_at_equilibrium(rbm, frozen, chains, members, dtype):
 
 
 @pytest.mark.parametrize(("k", "calls", "dtype"), [(1, 1, np.float32), (2, 1, np.float64), (1, 5, np.float32)])
-def test_a_round_keeps_both_laws(k, calls, dtype):
+def test_rounds_leave_both_distributions_unchanged(k, calls, dtype):
     rbm, members = two_mode_rbm(M, N, coupling=12.0), 3
     frozen = between(independent_model(rbm, 0 * rbm.b), rbm, 0.7)
     state = checkpoint_at_equilibrium(rbm, frozen, 60_013, members, dtype)
@@ -59,12 +59,12 @@ def test_a_round_keeps_both_laws(k, calls, dtype):
         population = estimator.estimate(model, batch, state, stream).negative
     exchanged = (before != state["reservoir"]).any(axis=-1).mean()
     assert exchanged > 0.02
-    for states, law_of in ((population.visible, rbm), (state["reservoir"], frozen)):
-        table = Enumerated.of(law_of)
+    for states, model_of_states in ((population.visible, rbm), (state["reservoir"], frozen)):
+        table = Enumerated.of(model_of_states)
         law = table.joint.sum(axis=1)
         numbers = table.numbers_of(states)
         assert total_variation(numbers, law) < total_variation_bound(law, numbers.size, ERROR_RATE)
-    # Power: the laws of the two models are apart.
+    # Power: the distributions of the two models differ.
     other = Enumerated.of(frozen).joint.sum(axis=1)
     assert np.abs(other - Enumerated.of(rbm).joint.sum(axis=1)).sum() / 2 > 0.05
     np.testing.assert_allclose(state["reservoir_energy"][0], frozen.free_energy(state["reservoir"][0]), atol=1e-5)
@@ -76,25 +76,25 @@ def two_modes(table, ones, zeros):
 
 
 @pytest.mark.parametrize("rbm", [random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=12.0)])
-def test_reservoirs_have_the_law_of_their_checkpoints_and_log_z_its_error(rbm):
-    # Replicas are independent; the members of one are not, as their chains go on and exchange states.
+def test_reservoirs_have_the_distribution_of_checkpoints_and_log_z(rbm):
+    # Replicas are independent; members of one are not, as their chains continue and exchange states.
     replicas, chains, table = 30, 23, Enumerated.of(rbm)
     estimator, stream = estimators.create(NAME, chains=chains), training_stream(replicas, seed=3)
-    # Independent units with the rates of such rows have both modes: what they lack is not noticed.
+    # Independent units with the rates of such rows have both modes.
     data = two_modes(table, 6, 5)
-    many = repeated(rbm, replicas)
-    state = estimator.start(many, data, chains, stream)
-    estimate = estimator.estimate(many, np.zeros((replicas, chains, M)), state, stream)
+    rbms = repeated(rbm, replicas)
+    state = estimator.start(rbms, data, chains, stream)
+    estimate = estimator.estimate(rbms, np.zeros((replicas, chains, M)), state, stream)
     assert (estimate.diagnostics["checkpoints"] >= 1).all()
     means = table.f[table.numbers_of(state["reservoir"])].mean(axis=1)
     z = (means.mean(axis=0) - table.expectation) / (means.std(axis=0, ddof=1) / np.sqrt(replicas))
     assert np.abs(z).max() < norm.isf(ERROR_RATE / 2 / len(z))
-    off = state["log_partition"] - table.log_partition
-    assert off.std() < 0.4
-    assert abs(off.mean()) < norm.isf(ERROR_RATE / 2) * off.std(ddof=1) / np.sqrt(replicas) + 0.5 * off.var()
+    errors = state["log_partition"] - table.log_partition
+    assert errors.std() < 0.4
+    assert abs(errors.mean()) < norm.isf(ERROR_RATE / 2) * errors.std(ddof=1) / np.sqrt(replicas) + 0.5 * errors.var()
 
 
-def test_chains_leave_the_modes_that_those_of_pcd_stay_in():
+def test_chains_leave_modes_in_which_those_of_pcd_stay():
     rbm, chains = two_mode_rbm(M, N, coupling=20.0), 307
     table = Enumerated.of(rbm)
     data = two_modes(table, 8, 3)
@@ -108,26 +108,26 @@ def test_chains_leave_the_modes_that_those_of_pcd_stay_in():
         shares[name] = (estimate.negative.visible[0].mean(axis=-1) > 0.5).mean()
     assert weight < 0.6
     assert shares["pcd"] > 0.65
-    # Of correlated chains: as if a tenth of them were independent.
+    # Chains are correlated: as if a tenth of them were independent.
     assert abs(shares[NAME] - weight) < norm.isf(ERROR_RATE / 2) * np.sqrt(weight * (1 - weight) / (chains / 10))
 
 
-def test_training_keeps_the_weights_of_modes_that_pcd_loses():
-    # Four artificial modes of unequal weights. Measured: total variations of 0.02 to 0.1, against 0.2 to 0.6.
+def test_training_keeps_weights_of_modes_that_pcd_does_not():
+    # Four artificial modes of unequal weights: total variations of 0.02 to 0.1 were measured, 0.2 to 0.6 of PCD.
     copies = np.repeat(prototypes(16, 4), (1100, 500, 300, 100), axis=0)
     rows = copies ^ (np.random.default_rng(0).random(copies.shape) < 0.01).astype(np.uint8)
     nearest = np.abs(binary_states(16)[:, None] - prototypes(16, 4)).sum(axis=-1).argmin(axis=-1)
-    of_rows = np.bincount(nearest[rows.astype(int) @ (1 << np.arange(15, -1, -1))], minlength=4) / len(rows)
+    row_weights = np.bincount(nearest[rows.astype(int) @ (1 << np.arange(15, -1, -1))], minlength=4) / len(rows)
     run = {"hidden": 16, "batch": 100, "iterations": 4000, "rate": 0.1, "trials": 3, "evaluate_every": 4000}
-    off, likelihood = {}, {}
+    distances, likelihood = {}, {}
     for name, options in (("pcd", {"k": 2}), (NAME, {"k": 1})):
         result = train(rows, estimator=name, options=options, seed=4, **run)
         weights = visible_distribution(RBM(*result.rbm.parameters))
-        of_models = np.stack([weights[:, nearest == mode].sum(axis=-1) for mode in range(4)], axis=-1)
-        off[name] = np.abs(of_models - of_rows).sum(axis=-1) / 2
+        model_weights = np.stack([weights[:, nearest == mode].sum(axis=-1) for mode in range(4)], axis=-1)
+        distances[name] = np.abs(model_weights - row_weights).sum(axis=-1) / 2
         last = result.curve[result.curve.iteration == 4000]
         likelihood[name] = last[last.metric == "log_likelihood"].value.to_numpy()
-    print(off, likelihood)
-    assert off[NAME].max() < 0.15
-    assert off["pcd"].min() > off[NAME].max()
+    print(distances, likelihood)
+    assert distances[NAME].max() < 0.15
+    assert distances["pcd"].min() > distances[NAME].max()
     assert likelihood[NAME].min() > likelihood["pcd"].max()

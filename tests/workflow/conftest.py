@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the workflow share."""
+"""Fixtures of the tests of the workflow."""
 
 import signal
 
@@ -10,7 +10,7 @@ from workspaces import Workspace, new_workspace
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts():
-    """Signals interrupt children even where the tests ignore them, as in the background of a shell or under nohup."""
+    """Restore default handlers of signals, which children inherit as ignored in the background or under nohup."""
     handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
@@ -26,6 +26,6 @@ def workspace(repository, tmp_path) -> Workspace:
 
 @pytest.fixture
 def tiny(workspace) -> Workspace:
-    """A workspace with a paper of a few runs that take no time."""
+    """A workspace with a paper of a few short runs."""
     add_tiny_paper(workspace)
     return workspace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small disks of a test's own: file systems in memory that no other process sees, and that end with the test."""
+"""Small disks of single tests: file systems in memory, visible only to their processes."""
 
 import os
 import shutil
@@ -12,31 +12,31 @@ import pytest
 
 
 class Disk:
-    """A file system in memory, mounted in a mount namespace that a shell of its own holds."""
+    """A file system in memory, mounted in the mount namespace of a shell."""
 
     def __init__(self, shell: subprocess.Popen, place: Path):
         self._shell, self._place = shell, place
-        # The way into another process's namespace, for any process of the same user. Programs that resolve the links of
-        # a path, as kernels of notebooks do, lose their way there; they are started by ``within``.
+        # Path into the namespace of the shell for processes of the same user. Programs that resolve the links of
+        # a path, such as kernels of notebooks, fail there; they are started by ``within``.
         self.folder = Path(f"/proc/{shell.pid}/root{place}")
         self.within = ["nsenter", f"--target={shell.pid}", "--mount"]
         self.within += [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
 
-    def tell(self, command: str) -> str:
-        """Run a command in the namespace; return the last line that it printed, "done" if it succeeded."""
+    def run(self, command: str) -> str:
+        """Run a command in the namespace; return its last line, "done" if it succeeded."""
         self._shell.stdin.write(f"{command} 2>&1 && echo done || echo failed\n")
         self._shell.stdin.flush()
         return self._shell.stdout.readline().strip()
 
     def remount(self, options: str) -> None:
         """Change the options of the file system."""
-        # With the source named, mount adds none of the options before, which may not be set in a namespace of users.
-        assert self.tell(f"mount -o remount,{options} tmpfs '{self._place}'") == "done"
+        # With the source, mount does not add the earlier options, which may not be set in a user namespace.
+        assert self.run(f"mount -o remount,{options} tmpfs '{self._place}'") == "done"
 
 
 @contextmanager
 def small_disk(place: Path, size: str) -> Iterator[Disk]:
-    """Give a disk of a size such as "512k"; skip the test where nobody may mount one."""
+    """Yield a disk of a size such as "512k"; skip the test if none can be mounted."""
     if not shutil.which("unshare"):
         pytest.skip("needs a disk of its own: there is no unshare here")
     as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
@@ -50,7 +50,7 @@ def small_disk(place: Path, size: str) -> Iterator[Disk]:
     try:
         disk = Disk(shell, place)
         place.mkdir(parents=True, exist_ok=True)
-        answer = disk.tell(f"mount -t tmpfs -o size={size} tmpfs '{place}'") if shell.poll() is None else "no shell"
+        answer = disk.run(f"mount -t tmpfs -o size={size} tmpfs '{place}'") if shell.poll() is None else "no shell"
         if answer != "done" or not os.access(disk.folder, os.W_OK):
             pytest.skip(f"needs a disk of its own, which may not be mounted here: {answer}")
         yield disk

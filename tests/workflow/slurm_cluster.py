@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A SLURM of one node on this machine, for tests: real daemons on the loopback, in a folder of their own.
+"""A SLURM of one node on this machine, for tests: daemons on the loopback, in a temporary folder.
 
-They listen on free ports and authenticate by a munge socket of their own. Only /etc/slurm/slurm.conf and gres.conf must
-lie where SLURM looks: its executor plugin takes SLURM_CONF out of the environment. They are links to files of the
-folder, and taken away at the end. Where there is such a file already, nothing is touched.
+They listen on free ports and authenticate by their own munge socket. Only /etc/slurm/slurm.conf and gres.conf must
+be in SLURM's folder: its executor plugin removes SLURM_CONF from the environment. They are links to files of the
+temporary folder, and removed at the end. Existing files are not changed.
 """
 
 import fcntl
@@ -74,40 +74,40 @@ def what_is_missing() -> str | None:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A SLURM that runs."""
+    """A running SLURM."""
 
     folder: Path
 
     def command(self, *words: str) -> str:
-        """Return what a command of SLURM prints."""
+        """Return the output of a command of SLURM."""
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
     def jobs(self, comment: str, states: str = "all") -> list[str]:
-        """Return the ids of the jobs, the newest last, whose comment holds a text: the plugin names rules in it."""
+        """Return the ids of jobs, the newest last, whose comment contains a text, such as the name of a rule."""
         lines = self.command("squeue", "--noheader", f"--states={states}", "--format=%i %k", "--sort=i").splitlines()
         return [line.split()[0] for line in lines if comment in line]
 
     def show(self, job: str) -> dict[str, str]:
-        """Return what SLURM knows of a job."""
+        """Return SLURM's properties of a job."""
         words = self.command("scontrol", "--oneliner", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
     def stop_controller(self) -> None:
-        """Stop the controller; jobs go on."""
+        """Stop the controller; jobs continue."""
         _stop(self.folder, ["slurmctld"])
 
     def start_controller(self) -> None:
-        """Start the controller again, with the jobs it had."""
+        """Start the controller again, with its jobs."""
         _start_daemon("slurmctld")
 
 
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
-    """Start a SLURM, one at a time on this machine, and stop it at the end."""
+    """Yield a running SLURM, one at a time on this machine, and stop it at the end."""
     with open(LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for name in FILES:
-            _clear(_folder_of_link(PLACE / name))  # what tests have left that were killed
+            _clear(_folder_of_link(PLACE / name))  # left by killed tests
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         folder.chmod(0o755)
         try:
@@ -119,7 +119,7 @@ def running_cluster() -> Iterator[Cluster]:
 
 
 def _clear(folder: Path | None) -> None:
-    """Stop the daemons of a folder, and take it and the links to it away."""
+    """Stop the daemons of a folder, and remove it and the links to it."""
     if folder is None:
         return
     if _node_state():
@@ -131,7 +131,7 @@ def _clear(folder: Path | None) -> None:
 
 
 def _folder_of_link(file: Path) -> Path | None:
-    """Return the folder of a test that a file of SLURM is a link to, None if there is no such link."""
+    """Return the folder of a test that a file of SLURM links to, or None."""
     try:
         folder = Path(os.readlink(file)).parent
     except OSError:
@@ -140,7 +140,7 @@ def _folder_of_link(file: Path) -> Path | None:
 
 
 def _write_files(folder: Path) -> None:
-    """Write the configuration and link it to where SLURM looks for it."""
+    """Write the configuration and link it into SLURM's folder."""
     for name in ("state", "spool"):
         (folder / name).mkdir()
     (folder / "munge.key").write_bytes(os.urandom(128))
@@ -156,7 +156,7 @@ def _write_files(folder: Path) -> None:
 
 
 def _start(folder: Path) -> None:
-    """Start the daemons, each of which goes to the background, and wait for the node."""
+    """Start the daemons in the background, and wait for the node."""
     options = {name: f"--{name}-file={folder}/munged.{name}" for name in ("pid", "log", "seed")}
     munge = [f"--socket={folder}/munge.socket", f"--key-file={folder}/munge.key", *options.values()]
     for words in (["munged", "--force", *munge], ["slurmctld", "-c"], ["slurmd"]):
@@ -173,7 +173,7 @@ def _start_daemon(name: str, *options: str) -> None:
 
 
 def _stop(folder: Path, names: Sequence[str] = ("slurmd", "slurmctld", "munged")) -> None:
-    """End daemons, by their pid files."""
+    """Stop daemons by their pid files."""
     for name in names:
         pid_file = folder / f"{name}.pid"
         if not pid_file.exists():
@@ -186,7 +186,7 @@ def _stop(folder: Path, names: Sequence[str] = ("slurmd", "slurmctld", "munged")
 
 
 def _wait_until(condition: Callable[[], object], folder: Path, seconds: float = 120.0) -> None:
-    """Wait until a condition is true; fail after some time, with what the daemons say."""
+    """Wait until a condition is true; fail with the logs of the daemons after some time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -196,7 +196,7 @@ def _wait_until(condition: Callable[[], object], folder: Path, seconds: float = 
 
 
 def _is_process(pid: int, name: str) -> bool:
-    """Return whether a process of that name has the id."""
+    """Return whether the process with an id has a name."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() == name
     except OSError:
@@ -204,7 +204,7 @@ def _is_process(pid: int, name: str) -> bool:
 
 
 def _node_state() -> str:
-    """Return the state of the node, nothing if the controller does not answer."""
+    """Return the state of the node, or "" if the controller does not answer."""
     done = subprocess.run(["sinfo", "--noheader", "--format=%T"], check=False, capture_output=True, text=True)
     return done.stdout.strip()
 
@@ -215,12 +215,12 @@ def _logs(folder: Path) -> str:
 
 
 def _program(name: str) -> str | None:
-    """Return the path of a program; daemons lie in folders that PATH may lack."""
+    """Return the path of a program; folders of daemons may be missing in PATH."""
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]))
 
 
 def _free_ports(number: int) -> list[int]:
-    """Return ports of the loopback that nobody listens on."""
+    """Return free ports of the loopback."""
     sockets = [socket.socket() for _ in range(number)]
     try:
         for each in sockets:

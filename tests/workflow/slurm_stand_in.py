@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stand-in of SLURM's commands, by the name that it is called by: jobs run at once, on this machine.
+"""Stand-in for SLURM's commands, by the name of the program: jobs run at once, on this machine.
 
-The folder of the variable SLURM_STAND_IN holds what it is told and what it notes: ``refusals``, one line for each call
-of sbatch that is to be refused, with the reason; ``away``, while the controller does not answer; ``calls``, one line of
-JSON for each call; and for each job a folder, with its state and the
-number of jobs that ran when it was submitted.
+The folder of the variable SLURM_STAND_IN has ``refusals``, the reasons of refused calls of sbatch, one per line;
+``away``, while the controller does not answer; ``calls``, one line of JSON per call; and a folder for each job, with
+its state and the number of jobs that ran when it was submitted.
 """
 
 import fcntl
@@ -20,7 +19,7 @@ FOLDER = Path(os.environ.get("SLURM_STAND_IN", "."))
 
 
 def main(command: str, arguments: list[str]) -> int:
-    """Do what a command does; return its exit status."""
+    """Run a command; return its exit status."""
     if command == "srun":
         while arguments[0].startswith("-"):
             arguments.pop(0)
@@ -45,7 +44,7 @@ def done(_arguments: list[str]) -> int:
 
 
 def submit(arguments: list[str]) -> int:
-    """Start a job, unless it is to be refused, and print its id."""
+    """Start a job and print its id, unless there is a refusal."""
     reasons = (FOLDER / "refusals").read_text().splitlines() if (FOLDER / "refusals").exists() else []
     if reasons:
         (FOLDER / "refusals").write_text("".join(f"{reason}\n" for reason in reasons[1:]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of trials in the workflow: planned, computed and joined to the results of whole jobs."""
+"""Blocks of trials in the workflow, joined to the results of undivided jobs."""
 
 import os
 import shlex
@@ -14,7 +14,7 @@ from rbmbench.io.results import read_table
 TRIALS = 2
 
 
-def test_every_trial_is_a_block_and_the_results_are_those_of_whole_jobs(workspace, monkeypatch):
+def test_results_of_blocks_equal_those_of_undivided_jobs(workspace, monkeypatch):
     add_annealed_paper(workspace, TRIALS, ["cd_1"])
     targets = [name for name in workspace.planned(*FILES, "--", "tiny_fig1") if name.endswith((CURVE, MODEL))]
     monkeypatch.chdir(workspace.folder)
@@ -23,7 +23,7 @@ def test_every_trial_is_a_block_and_the_results_are_those_of_whole_jobs(workspac
             assert main(shlex.split(line)[3:]) == 0
     results, whole = workspace.folder / "results", workspace.folder / "whole"
     results.rename(whole)
-    # Snakemake deletes what is older than what it was made of: the workflow sets the date back.
+    # Snakemake deletes files older than their inputs: the workflow resets dates in the future.
     data = shutil.copytree(whole / "tiny/datasets", results / "tiny/datasets") / "bars.npz"
     os.utime(data, (4e9, 4e9))
     cut_into_blocks(workspace)
@@ -40,7 +40,7 @@ def test_every_trial_is_a_block_and_the_results_are_those_of_whole_jobs(workspac
     assert workspace.jobs(*FILES, "--", *targets) == {}
 
 
-def test_the_paper_scale_can_be_planned(workspace):
+def test_jobs_of_the_paper_scale_are_divided_into_blocks(workspace):
     (workspace.folder / "config/sdcp.yaml").write_text("papers: [sdcp]\n")
     jobs = workspace.jobs("--configfile", "config/sdcp.yaml", "--", "sdcp_fig5_small_batches")
     assert jobs["train_run_block"] > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The workflow runs from other folders than its own: by its path, as a module, and from a repository elsewhere."""
+"""The workflow in other folders: by its path, as a module, and from a remote repository."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ FIGURE = "cd_bias_bound_fig1"
 
 @pytest.fixture
 def empty(tmp_path) -> Workspace:
-    """A folder with nothing in it."""
+    """An empty folder."""
     folder = tmp_path / "empty"
     folder.mkdir()
     return Workspace(folder)
@@ -24,47 +24,47 @@ def empty(tmp_path) -> Workspace:
 
 @pytest.fixture
 def own_repository(repository, tmp_path, monkeypatch) -> Path:
-    """A git repository of the workflow with the tag v7, which stands for a public one."""
-    there = tmp_path / "elsewhere"
-    there.mkdir()
-    new_workspace(repository, there)
-    git = ("git", "-C", there, "-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    """A git repository of the workflow with the tag v7, in place of a public one."""
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    new_workspace(repository, target)
+    git = ("git", "-C", target, "-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin"), ("tag", "v7")):
         subprocess.run([*git, *arguments], check=True)
     settings = tmp_path / "gitconfig"
-    settings.write_text(f'[url "file://{there}"]\n\tinsteadOf = https://github.com/nobody/workflow\n')
+    settings.write_text(f'[url "file://{target}"]\n\tinsteadOf = https://github.com/nobody/workflow\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return there
+    return target
 
 
 def as_module(workspace: Workspace, snakefile: str, more: str = "") -> None:
-    """Write a workflow that uses the one of rbmbench as a module."""
+    """Write a workflow with that of rbmbench as a module."""
     text = f"module rbmbench:\n    snakefile: {snakefile}\n{more}\nuse rule * from rbmbench as rbm_*\n"
     (workspace.folder / "Snakefile").write_text(text)
 
 
 @pytest.mark.parametrize("snakefile", [pytest.param("Snakefile", marks=pytest.mark.slow), "workflow/Snakefile"])
-def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
+def test_workflow_runs_by_its_path(repository, empty, snakefile):
     (empty.folder / "own.yaml").write_text("scale: own\npapers: [cd_bias_bound]\n")
     options = "-s", str(repository / snakefile), "--configfile", "own.yaml"
     expected = {f"results/own/figures/{FIGURE}.png", "results/own/claims.csv", "results/own/report/index.html"}
     assert expected <= set(empty.planned(*options))
 
 
-def test_another_folder_can_be_named(repository, workspace, tmp_path):
-    there = tmp_path / "there"
+def test_workflow_runs_in_the_folder_of_an_option(repository, workspace, tmp_path):
+    target = tmp_path / "there"
     workspace.keep_one_paper("cd_bias_bound")
-    options = "-d", str(there), "--configfile", "config/smoke.yaml"
+    options = "-d", str(target), "--configfile", "config/smoke.yaml"
     workspace.snakemake(*options, "--", "results/smoke/datasets/diag.npz")
-    assert [path.name for path in there.glob("results/smoke/datasets/*")] == ["diag.npz"]
+    assert [path.name for path in target.glob("results/smoke/datasets/*")] == ["diag.npz"]
     assert not (workspace.folder / "results").exists()
     templates = re.findall(r"--template (\S+)", workspace.plan(*options, "-np", "--", FIGURE, "claims"))
     assert len(templates) == 2
-    assert all((there / template).is_file() for template in templates)
+    assert all((target / template).is_file() for template in templates)
 
 
-def test_the_users_configuration_and_notebooks_come_first(repository, empty):
+def test_configuration_and_notebooks_of_the_user_have_priority(repository, empty):
     for folder in ("config/papers", "config/claims", "notebooks"):
         (empty.folder / folder).mkdir(parents=True)
     add_tiny_paper(empty)
@@ -77,7 +77,7 @@ def test_the_users_configuration_and_notebooks_come_first(repository, empty):
     assert "--claims config/claims/tiny.yaml" in output
 
 
-def test_as_a_module_with_values_of_another_workflow(repository, empty):
+def test_workflow_runs_as_a_module_with_values_of_another_workflow(repository, empty):
     (empty.folder / "config").mkdir()
     (empty.folder / "config/config.yaml").write_text("samples: [a, b]\nrbm: {scale: mine, papers: [cd_bias_bound]}\n")
     text = 'configfile: "config/config.yaml"\n'
@@ -88,7 +88,7 @@ def test_as_a_module_with_values_of_another_workflow(repository, empty):
     assert not [file for file in planned if "popcd" in file]
 
 
-def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
+def test_a_module_with_a_prefix_raises_a_one_line_error(repository, empty):
     as_module(empty, repr(str(repository / "workflow/Snakefile")), '    prefix: "sub"\n')
     output = empty.plan("-n", code=2)
     assert "rbmbench: error: module: prefix: is not supported" in output
@@ -96,7 +96,7 @@ def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
 
 
 @pytest.mark.slow
-def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
+def test_workflow_runs_as_a_module_of_a_remote_repository(own_repository, empty, tmp_path):
     source = 'github("nobody/workflow", path="workflow/Snakefile", tag="v7")'
     as_module(empty, source, "    config: {'scale': 'mine', 'papers': ['cd_bias_bound', 'arena']}\n")
     output = empty.plan("-np", "--", f"rbm_{FIGURE}")
@@ -107,7 +107,7 @@ def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_empty_folder_gets_a_figure_and_snakemakes_report(repository, empty):
+def test_workflow_writes_a_figure_and_a_report_in_an_empty_folder(repository, empty):
     options = "-s", str(repository / "Snakefile"), "--configfile", str(repository / "config/smoke.yaml")
     empty.snakemake(*options, "--", FIGURE)
     results = empty.folder / "results/smoke"
@@ -119,11 +119,11 @@ def test_an_empty_folder_gets_a_figure_and_snakemakes_report(repository, empty):
     assert (results / f"figures/{FIGURE}.md").read_text().split(".")[0] in text
 
 
-def test_the_catalog_knows_how_it_is_used(repository):
+def test_entry_of_the_workflow_catalog_agrees_with_the_workflow(repository):
     usage = yaml.safe_load((repository / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert usage["report"] is True
     assert (repository / "config/README.md").is_file()
     assert (repository / "workflow/Snakefile").is_file()
     image = "rbmbench.sif" in (repository / "workflow/Snakefile").read_text()
-    works = [name for name, does in usage["software-stack-deployment"].items() if does]
-    assert works == ["apptainer"] * image
+    supported = [name for name, is_supported in usage["software-stack-deployment"].items() if is_supported]
+    assert supported == ["apptainer"] * image

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The workflow in odd surroundings: no home, a link to a folder that is not there, an unknown backend."""
+"""The workflow without a home, with links to missing folders, and with an unknown backend of matplotlib."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from tiny_paper import FILES
 
 
 @pytest.mark.slow
-def test_a_figure_is_made_without_a_home_behind_a_link_and_with_an_unknown_backend(tiny, tmp_path, monkeypatch):
-    # /proc holds no folder of anybody, not even of root.
+def test_figure_without_home_behind_a_link_with_unknown_backend(tiny, tmp_path, monkeypatch):
+    # Folders in /proc cannot be created, not even by root.
     for name, value in {"HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none", "MPLBACKEND": "nonsense"}.items():
         monkeypatch.setenv(name, value)
     target = tmp_path / "another" / "disk"
@@ -20,7 +20,7 @@ def test_a_figure_is_made_without_a_home_behind_a_link_and_with_an_unknown_backe
     assert (target / "tiny" / "figures" / "tiny_fig1.png").is_file()
 
 
-def test_a_link_that_leads_nowhere_is_one_line(tiny):
+def test_a_link_to_a_missing_folder_raises_a_one_line_error(tiny):
     (tiny.folder / "results").symlink_to("/proc/none/results")
     output = tiny.snakemake("--dry-run", "tiny_fig1", *FILES, code=2)
     assert "Traceback" not in output

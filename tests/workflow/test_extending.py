@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/extending.md, followed literally: its files are written, and its commands run, in a copy of the repository."""
+"""The files and commands of docs/extending.md, written and run in a copy of the repository."""
 
 import os
 import re
@@ -16,8 +16,8 @@ PARTS = ("Snakefile", "profiles", "workflow", "config", "notebooks", "benchmarks
 
 
 @pytest.fixture(scope="module")
-def followed(repository, tmp_path_factory) -> Path:
-    """Return a copy of the repository in which the page was followed from top to bottom."""
+def results(repository, tmp_path_factory) -> Path:
+    """Return the results of a copy of the repository with the files and commands of the page."""
     folder = tmp_path_factory.mktemp("extending")
     for part in PARTS:
         source = repository / part
@@ -38,13 +38,13 @@ def followed(repository, tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-def test_an_estimator_a_kind_a_paper_and_a_claim_are_added_as_the_page_says(followed):
+def test_extensions_of_the_documentation_have_results(results):
     for scale, key in (("smoke", "popcd_figa"), ("smoke", "popcd_figf"), ("own", "own_fig1")):
-        assert (followed / scale / "figures" / f"{key}.png").read_bytes().startswith(b"\x89PNG")
-    assert (followed / "own" / "report" / "index.html").is_file()
-    curves = pd.read_csv(followed / "smoke" / "data" / "popcd_figa.csv")
+        assert (results / scale / "figures" / f"{key}.png").read_bytes().startswith(b"\x89PNG")
+    assert (results / "own" / "report" / "index.html").is_file()
+    curves = pd.read_csv(results / "smoke" / "data" / "popcd_figa.csv")
     assert set(curves["label"]) == {"CD-1", "MF-CD-1"}
-    assert set(pd.read_csv(followed / "smoke" / "data" / "popcd_figf.csv")) == {"iteration", "pixel", "unit", "weight"}
-    claims = pd.read_csv(followed / "own" / "claims.csv")
+    assert set(pd.read_csv(results / "smoke" / "data" / "popcd_figf.csv")) == {"iteration", "pixel", "unit", "weight"}
+    claims = pd.read_csv(results / "own" / "claims.csv")
     assert claims["claim"].tolist() == ["own_1", "own_2"]
     assert claims["measured"].notna().all()

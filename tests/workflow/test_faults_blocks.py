@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of blocks of trials: they are killed, told to stop and doubled, while they are computed and while joined."""
+"""Faults of blocks of trials: kills, signals to stop and second processes, during computing and joining."""
 
 import json
 import os
@@ -29,7 +29,7 @@ SETTINGS |= {"schedule": [{"until": 60, "estimator": {"name": "pcd"}, "rate": 0.
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, logs apart; nothing of a meta, which holds times."""
+    """Return all files below a folder except logs; metas, which have times, are empty."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".log"]
     return {str(path.relative_to(folder)): b"" if path.name == META else path.read_bytes() for path in files}
 
@@ -42,7 +42,7 @@ def check_metas(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory) -> list[str]:
-    """The arguments that join two blocks, computed in the same folder."""
+    """The arguments that join two computed blocks."""
     folder = tmp_path_factory.mktemp("blocks")
     assert main(["data", "--name", "bars_and_stripes", "--out", f"{folder}/data.npz"]) == 0
     command, names = ["job", "train", "--data", f"{folder}/data.npz"], [f"{folder}/{n}-1" for n in range(TRIALS)]
@@ -57,7 +57,7 @@ def joining(blocks: list[str], folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
-def test_joining_that_is_ended_leaves_nothing_half_written(blocks, tmp_path, name):
+def test_stopped_joining_leaves_no_half_written_files(blocks, tmp_path, name):
     whole, ended = tmp_path / "whole", tmp_path / "ended"
     assert main(joining(blocks, whole)) == 0
     number = getattr(signal, name)
@@ -72,14 +72,14 @@ def test_joining_that_is_ended_leaves_nothing_half_written(blocks, tmp_path, nam
     check_metas(ended)
 
 
-def test_a_second_process_that_joins_the_same_blocks_is_refused(blocks, tmp_path, capsys):
+def test_a_second_process_that_joins_the_same_blocks_raises(blocks, tmp_path, capsys):
     with locked(tmp_path / "run.npz"):
         assert main(joining(blocks, tmp_path)) == 2
     assert f"rbmbench: error: {tmp_path}/run.npz: in use by process {os.getpid()} on " in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
-def test_joining_on_a_disk_that_is_full_or_read_only_is_one_line(blocks, tmp_path, capsys):
+def test_joining_on_a_full_or_read_only_disk_raises_a_one_line_error(blocks, tmp_path, capsys):
     assert main(joining(blocks, tmp_path)) == 0
     with small_disk(tmp_path / "disk", "4k") as disk:
         place, files = disk.folder / "place", joining(blocks, disk.folder / "place")
@@ -96,8 +96,8 @@ def test_joining_on_a_disk_that_is_full_or_read_only_is_one_line(blocks, tmp_pat
 
 
 @pytest.mark.slow
-def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(workspace, monkeypatch, capsys):
-    """Half of the moments are in the time in which a job holds its lock: imports take most of the other."""
+def test_blocks_killed_at_random_moments_have_the_same_results(workspace, monkeypatch, capsys):
+    # Half of the moments are while a job holds its lock; most of the other time is imports.
     add_annealed_paper(workspace, TRIALS, ["cd_1"], iterations=400)
     cut_into_blocks(workspace)
     folder, whole = workspace.folder / "results/tiny", workspace.folder / "whole"
@@ -110,17 +110,17 @@ def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(worksp
     expected = contents(whole)
     monkeypatch.chdir(workspace.folder)
     choose, ends, spans = random.Random(SEED), Counter(), {}
-    for kill in range(-len(commands), KILLS):  # undisturbed ones first, for how long each takes
+    for kill in range(-len(commands), KILLS):  # the first ones are undisturbed, to measure their times
         command = commands[kill % len(commands)]
         out, lock = Path(value_of(command, "--out")), Path(f"{value_of(command, '--checkpoint')}.lock")
         number, part = choose.choice([signal.SIGKILL, signal.SIGTERM]), choose.random()
         shutil.rmtree(folder)
         shutil.copytree(whole, folder)
         shutil.rmtree(out)
-        begun, process = time.monotonic(), start_cli(command)
+        start, process = time.monotonic(), start_cli(command)
         if kill < 0:
-            held = wait_until(lock.exists, process) - begun
-            free = wait_until(lambda lock=lock: not lock.exists(), process) - begun
+            held = wait_until(lock.exists, process) - start
+            free = wait_until(lambda lock=lock: not lock.exists(), process) - start
             spans[out] = held, free
         elif kill // len(commands) % 2:
             wait_until(lock.exists, process)
@@ -151,7 +151,7 @@ def value_of(command: list[str], option: str) -> str:
 
 
 def wait_until(condition, process) -> float:
-    """Return when a condition is true, or a process has ended."""
+    """Return the time at which a condition is true or a process has ended."""
     while not condition() and process.poll() is None:
         time.sleep(0.001)
     return time.monotonic()

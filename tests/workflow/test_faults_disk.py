@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of the disk: full, or read-only. One line, nothing half-written, and a run that goes on when it is mended."""
+"""Full and read-only disks: one-line errors, no half-written files, and resumed runs."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from rbmbench.cli import main
 from rbmbench.io import results
 from rbmbench.io.atomic import write_json
 
-# Neither layer can be enumerated: the run keeps its parameters, so that its checkpoint grows with every evaluation.
+# The layers are too large for enumeration: the run has snapshots, so that its checkpoint grows with evaluations.
 STAGE = {"until": 12, "estimator": {"name": "cd"}, "rate": 0.1}
 VALUES = {"data": {"name": "digits"}, "hidden": 101, "batch": 97, "schedule": [STAGE], "trials": 5, "evaluate_every": 1}
 
@@ -38,7 +38,7 @@ def arguments(data, out, checkpoint) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(data, tmp_path_factory):
-    """What a run leaves that had room enough."""
+    """The outputs of a run with enough space."""
     folder = tmp_path_factory.mktemp("whole")
     assert main(arguments(data, folder, folder / "run.npz")) == 0
     return outputs(folder)
@@ -49,7 +49,7 @@ def outputs(folder) -> list[bytes]:
 
 
 def error_line(capsys) -> str:
-    """Return the last line on standard error, the only one that tells an error."""
+    """Return the last line of standard error, the only one with an error."""
     text = capsys.readouterr().err
     assert "Traceback" not in text
     assert "Exception ignored" not in text
@@ -62,8 +62,8 @@ FULL = r"rbmbench: error: {}: cannot be written \(no space left on device, \d+\.
 FULL += r"make room and run the same command again\)"
 
 
-def test_a_disk_that_fills_up_leaves_the_last_checkpoint_to_go_on_from(data, whole, tmp_path, capsys):
-    # A checkpoint of 1.5 MB fits, and the next one, of 1.7 MB, does not fit beside it.
+def test_a_run_is_resumed_after_its_disk_was_full(data, whole, tmp_path, capsys):
+    # A checkpoint of 1.5 MB fits, but not the next one of 1.7 MB beside it.
     with small_disk(tmp_path / "disk", "3m") as disk:
         checkpoint, out = disk.folder / "checkpoints/run.npz", disk.folder / "runs/run"
         assert main(arguments(data, out, checkpoint)) == 2
@@ -80,7 +80,7 @@ def test_a_disk_that_fills_up_leaves_the_last_checkpoint_to_go_on_from(data, who
 
 
 @pytest.mark.parametrize("room", [4, 40, 400])
-def test_a_disk_without_room_for_the_outputs_costs_no_training(data, whole, tmp_path, capsys, room):
+def test_a_disk_too_full_for_outputs_keeps_the_checkpoint(data, whole, tmp_path, capsys, room):
     checkpoint = tmp_path / "run.npz"
     with small_disk(tmp_path / "disk", f"{room}k") as disk:
         assert main(arguments(data, disk.folder / "run", checkpoint)) == 2
@@ -92,12 +92,12 @@ def test_a_disk_without_room_for_the_outputs_costs_no_training(data, whole, tmp_
             assert (disk.folder / "run" / name).read_bytes() in whole
         disk.remount("size=64m")
         assert main(arguments(data, disk.folder / "run", checkpoint)) == 0
-        # The last stretch alone was trained again.
+        # Only the last stretch is trained again.
         assert capsys.readouterr().err.splitlines()[0].startswith("run: 12 of 12")
         assert outputs(disk.folder / "run") == whole
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path):
+def test_a_full_disk_keeps_the_old_file(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
         file = disk.folder / "numbers.npz"
         results.write_arrays(file, {"a": np.arange(3)})
@@ -108,8 +108,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
         assert file.read_bytes() == before
 
 
-def test_what_a_file_system_tells_late_is_told_too(tmp_path, monkeypatch):
-    """On NFS, and where a quota is counted late, a full device shows when a file is flushed."""
+def test_errors_of_flushing_raise_and_keep_the_old_file(tmp_path, monkeypatch):
+    # On NFS and with some quotas, a full device raises when a file is flushed.
 
     def full(_descriptor):
         raise OSError(122, os.strerror(122))
@@ -122,7 +122,7 @@ def test_what_a_file_system_tells_late_is_told_too(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["values.json"]
 
 
-# No file of these is there: who looks for them before the folder to write is looked at names another file.
+# These files do not exist: a check of inputs before the output folder would name one of them.
 INPUTS = ["--data", "no.npz", "--model", "no"]
 STEPS = {
     "train": (VALUES, [*INPUTS[:2], "--run-id", "run"]),
@@ -136,14 +136,14 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def read_only(tmp_path_factory):
-    """A folder that cannot be written, not even by root."""
+    """A read-only folder, also for root."""
     with small_disk(tmp_path_factory.mktemp("disk"), "64k") as disk:
         disk.remount("ro")
         yield disk.folder
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_read_only_folder_is_refused_before_anything_is_read(read_only, step, capsys):
+def test_a_read_only_folder_raises_before_inputs_are_read(read_only, step, capsys):
     settings, inputs = STEPS[step]
     out = read_only / "runs" / "run"
     command = ["train"] if step == "train" else ["job", step]
@@ -152,27 +152,27 @@ def test_a_read_only_folder_is_refused_before_anything_is_read(read_only, step, 
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 
 
-def test_a_read_only_folder_is_refused_before_a_download(read_only, tmp_path, capsys):
+def test_a_read_only_folder_raises_before_a_download(read_only, tmp_path, capsys):
     sources = ["--mirror", "http://127.0.0.1:9", "--cache", str(tmp_path)]
     assert main(["data", "--name", "usps", *sources, "--out", str(read_only / "data" / "usps.npz")]) == 2
     reason = f"{read_only}/data: cannot be written (read-only file system)"
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 
 
-def test_a_read_only_folder_of_checkpoints_is_refused_before_training(read_only, data, tmp_path, capsys):
+def test_a_read_only_folder_of_checkpoints_raises_before_training(read_only, data, tmp_path, capsys):
     assert main(arguments(data, tmp_path / "run", read_only / "run.npz")) == 2
     reason = f"{read_only}/run.npz.lock: cannot be written (Read-only file system)"
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 
 
 @pytest.mark.parametrize("folder", ["results", "results/smoke/blocks"])
-def test_the_workflow_refuses_read_only_results_before_any_work(read_only, workspace, folder):
+def test_the_workflow_raises_for_read_only_results_before_any_job(read_only, workspace, folder):
     link = workspace.folder / folder
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(read_only)
     output = workspace.plan("--configfile", "config/smoke.yaml", "--", "all", code=2)
-    refused = folder if "/" in folder else "results/smoke"
-    reason = f"{refused}: cannot be written (read-only file system)"
+    named = folder if "/" in folder else "results/smoke"
+    reason = f"{named}: cannot be written (read-only file system)"
     lines = [line for line in output.splitlines() if line.startswith("rbmbench: ")]
     assert lines == [f"rbmbench: error: {reason}"]
     assert "Traceback" not in output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of the steps beside training: they are killed, told to stop, doubled, and lose no more than a training."""
+"""Faults of jobs other than training: kills, signals to stop, and second processes."""
 
 import json
 import platform
@@ -34,7 +34,7 @@ KINDS = pytest.mark.parametrize("kind", sorted(SETTINGS))
 
 @dataclass(frozen=True)
 class Job:
-    """A step of some kind, in a folder of its own, on a model in another one."""
+    """A job of a kind in its own folder, on a model in another one."""
 
     kind: str
     folder: Path
@@ -52,7 +52,7 @@ class Job:
         return ["job", self.kind, "--settings", json.dumps(SETTINGS[self.kind]), *more, *files]
 
     def outputs(self) -> list:
-        """Return what is the same whenever it is computed: all but times."""
+        """Return the reproducible outputs, without times."""
         out = self.folder / "out"
         if self.kind == "estimate":
             table = results.read_table(out, "bias.parquet")
@@ -83,7 +83,7 @@ def model(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(model, tmp_path_factory):
-    """Return the outputs of a kind of job that nothing has disturbed."""
+    """Return a function that returns the outputs of an undisturbed job of a kind."""
 
     def outputs(kind: str) -> list:
         job = Job(kind, tmp_path_factory.mktemp("whole"), model)
@@ -95,28 +95,28 @@ def undisturbed(model, tmp_path_factory):
 
 
 def assert_ends_as(expected: list, job: Job, monkeypatch) -> None:
-    """Run the same command again; it goes on from its checkpoint, and leaves what an undisturbed one leaves."""
-    resume, noted_ones = Checkpointer.resume, []
+    """Assert that the same command resumes from its checkpoint, with the outputs of an undisturbed job."""
+    resume, calls = Checkpointer.resume, []
 
-    def noted(checkpointer, identity):
-        noted_ones.append((checkpointer, resume(checkpointer, identity)))
-        return noted_ones[-1][1]
+    def recorded(checkpointer, identity):
+        calls.append((checkpointer, resume(checkpointer, identity)))
+        return calls[-1][1]
 
-    monkeypatch.setattr(Checkpointer, "resume", noted)
+    monkeypatch.setattr(Checkpointer, "resume", recorded)
     monkeypatch.setattr(provenance, "seconds_since_start", lambda: 0.0)
     assert main(job.arguments()) == 0
-    checkpointer, state = noted_ones[0]
+    checkpointer, state = calls[0]
     assert state is not None
     assert results.read_meta(job.folder / "out")["wall"]["total_seconds"] == checkpointer.earlier > 0
     assert job.outputs() == expected
     assert job.files() == job.finished()
 
 
-# What is in their checkpoints is tested in this process: tests/unit/measurements/test_resuming.py.
+# Contents of checkpoints are tested in tests/unit/measurements/test_resuming.py.
 @pytest.mark.parametrize(
     "kind", ["estimate", "sample", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("couple", "ground_truth"))]
 )
-def test_a_killed_step_goes_on_and_leaves_nothing_behind(kind, model, undisturbed, tmp_path, monkeypatch):
+def test_a_killed_job_resumes_and_removes_its_files(kind, model, undisturbed, tmp_path, monkeypatch):
     job = Job(kind, tmp_path, model)
     run_cli(job.arguments(), code=-signal.SIGKILL, fault="SIGKILL rename state.npz 3")
     assert [name for name in job.files() if ".state.npz." in name]
@@ -125,7 +125,7 @@ def test_a_killed_step_goes_on_and_leaves_nothing_behind(kind, model, undisturbe
     assert_ends_as(undisturbed(kind), job, monkeypatch)
 
 
-def test_a_step_that_is_told_to_stop_saves_what_it_has(model, undisturbed, tmp_path, monkeypatch):
+def test_a_job_stopped_by_a_signal_writes_a_checkpoint(model, undisturbed, tmp_path, monkeypatch):
     job = Job("estimate", tmp_path, model)
     output = run_cli(job.arguments(), code=128 + signal.SIGTERM, fault="SIGTERM rename state.npz 5")
     assert output.splitlines()[-1] == (
@@ -135,30 +135,30 @@ def test_a_step_that_is_told_to_stop_saves_what_it_has(model, undisturbed, tmp_p
     assert_ends_as(undisturbed("estimate"), job, monkeypatch)
 
 
-def test_the_rule_of_all_kinds_of_jobs_gives_them_a_checkpoint(repository):
+def test_the_rule_of_jobs_has_a_checkpoint(repository):
     assert "--checkpoint {params.checkpoint:q}" in (repository / "workflow" / "rules" / "jobs.smk").read_text()
 
 
-def refused(arguments: list[str], held: Path, capsys) -> None:
-    """Hold a lock; the command must end with a line that names the holder, and write nothing."""
-    with locked(held):
+def check_locked(arguments: list[str], file: Path, capsys) -> None:
+    """Assert that a command raises while a file is locked, names the process with the lock, and writes nothing."""
+    with locked(file):
         assert main(arguments) == 2
-        assert [path.name for path in held.parent.iterdir()] == [f"{held.name}.lock"]
-    assert f"rbmbench: error: {held}: in use by process " in (said := capsys.readouterr().err)
-    assert f"on {platform.node()}, which computes the same" in said
+        assert [path.name for path in file.parent.iterdir()] == [f"{file.name}.lock"]
+    assert f"rbmbench: error: {file}: in use by process " in (error := capsys.readouterr().err)
+    assert f"on {platform.node()}, which computes the same" in error
 
 
 @KINDS
-def test_a_second_process_on_a_step_is_refused(kind, model, tmp_path, capsys):
+def test_a_second_process_of_a_job_raises(kind, model, tmp_path, capsys):
     job = Job(kind, tmp_path, model)
-    refused(job.arguments(), job.checkpoint, capsys)
+    check_locked(job.arguments(), job.checkpoint, capsys)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_second_process_on_a_data_set_or_a_notebook_is_refused(repository, tmp_path, capsys):
+def test_a_second_process_of_a_data_set_or_a_notebook_raises(repository, tmp_path, capsys):
     file = tmp_path / "bars" / "bars.npz"
-    refused(["data", "--name", "bars_and_stripes", "--out", str(file)], file, capsys)
+    check_locked(["data", "--name", "bars_and_stripes", "--out", str(file)], file, capsys)
     notebook = tmp_path / "notebooks" / "a.ipynb"
     template = ["--template", str(repository / "notebooks" / "figure.ipynb"), "--set", "spec=none"]
     files = ["--notebook", str(notebook), "--page", str(tmp_path / "a.html"), "--log", str(tmp_path / "log.ipynb")]
-    refused(["render", *template, *files], notebook, capsys)
+    check_locked(["render", *template, *files], notebook, capsys)

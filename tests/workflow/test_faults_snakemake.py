@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults under Snakemake: a job or Snakemake itself is killed, two work in one folder, a part of a run is lost."""
+"""Faults under Snakemake: killed jobs, killed Snakemake, two Snakemakes in one folder, lost files of runs."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
 
 @pytest.fixture
 def tiny(workspace):
-    """A workspace with a paper of two short runs, each in a process of its own."""
+    """A workspace with a paper of two short runs, each in its own process."""
     tiny_paper.add_tiny_paper(workspace, PAPER, {"claims": []})
     tiny_paper.without_bundles(workspace)
     return workspace
@@ -45,12 +45,12 @@ def files_of(run: str) -> list[str]:
 
 
 def contents(workspace, run: str) -> list[bytes]:
-    """Return what is the same whenever a run is computed."""
+    """Return the reproducible files of a run."""
     return [(workspace.folder / run / name).read_bytes() for name in OUTPUTS[:2]]
 
 
 def assert_as_undisturbed(workspace, run: str, folder) -> None:
-    """Hold a run that Snakemake has made against one that was made by the command line in one go."""
+    """Assert that a run of Snakemake equals an undisturbed one of the command line."""
     settings = json.dumps(read_json(workspace.folder / run / "meta.json")["settings"])
     data = str(workspace.folder / "results/tiny/datasets/bars.npz")
     arguments = ["train", "--settings", settings, "--data", data, "--run-id", "whole", "--out", str(folder / "whole")]
@@ -65,38 +65,38 @@ def left_over(workspace) -> list[str]:
 
 
 def states(workspace, run: str) -> dict[str, tuple[bytes, int]]:
-    """Return what the files of a run hold, and when they were written."""
+    """Return the contents and modification times of the files of a run."""
     files = [workspace.folder / file for file in files_of(run)]
     return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
 @pytest.mark.slow
-def test_a_killed_job_goes_on_at_the_next_run_and_hurts_no_other(tiny, tmp_path):
+def test_a_killed_job_resumes_in_the_next_run(tiny, tmp_path):
     first, second = runs_of(tiny)
-    name, both = os.path.basename(second), ["--", *files_of(first), *files_of(second)]
+    name, targets = os.path.basename(second), ["--", *files_of(first), *files_of(second)]
     tiny.snakemake(*FILES, "--", *files_of(first))
     before = states(tiny, first)
-    output = tiny.snakemake(*FILES, *both, code=1, fault="SIGKILL iteration 40")
+    output = tiny.snakemake(*FILES, *targets, code=1, fault="SIGKILL iteration 40")
     assert "(rule train_run" in output
     assert not (tiny.folder / second).exists()
     assert left_over(tiny) == [f"{name}.npz", f"{name}.npz.lock"]
-    tiny.snakemake(*FILES, *both)
+    tiny.snakemake(*FILES, *targets)
     log = (tiny.folder / f"results/tiny/logs/train/{name}.log").read_text()
     assert log.startswith(f"{name}: 40 of 60")
     assert_as_undisturbed(tiny, second, tmp_path)
     assert states(tiny, first) == before
     assert left_over(tiny) == []
-    # A finished run that loses one of its files is made again, to the same bytes, and alone.
+    # Only a finished run that lost a file is computed again, with the same bytes.
     kept = states(tiny, second)
     (tiny.folder / first / "curve.parquet").unlink()
-    assert tiny.jobs(*FILES, *both) == {"train_run": 1}
-    tiny.snakemake(*FILES, *both)
+    assert tiny.jobs(*FILES, *targets) == {"train_run": 1}
+    tiny.snakemake(*FILES, *targets)
     assert contents(tiny, first) == [before[name][0] for name in OUTPUTS[:2]]
     assert states(tiny, second) == kept
 
 
 @pytest.mark.slow
-def test_nobody_reads_what_snakemake_prints(tiny):
+def test_snakemake_continues_with_a_closed_output(tiny):
     run, _ = runs_of(tiny)
     process = tiny.start(*FILES, "--", *files_of(run))
     while "to run" not in process.stdout.readline():
@@ -108,7 +108,7 @@ def test_nobody_reads_what_snakemake_prints(tiny):
 
 
 @pytest.mark.slow
-def test_no_room_for_logs_costs_no_run(tiny, tmp_path):
+def test_runs_continue_without_space_for_logs(tiny, tmp_path):
     run, _ = runs_of(tiny)
     with small_disk(tmp_path / "disk", "64k") as disk:
         logs = tiny.folder / "results/tiny/logs"
@@ -116,14 +116,14 @@ def test_no_room_for_logs_costs_no_run(tiny, tmp_path):
         logs.symlink_to(disk.folder)
         for folder in ("data", "train"):
             (logs / folder).mkdir()
-        assert "done" not in disk.tell(f"cat /dev/zero > '{tmp_path}/disk/full'")
+        assert "done" not in disk.run(f"cat /dev/zero > '{tmp_path}/disk/full'")
         output = tiny.snakemake(*FILES, "--", *files_of(run))
     assert output.count("No space left on device); the command goes on without this log") == 2
     assert left_over(tiny) == []
 
 
 @pytest.mark.slow
-def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tmp_path):
+def test_a_run_of_a_killed_snakemake_stays_locked_while_it_runs(tiny, tmp_path):
     run, _ = runs_of(tiny)
     target = ["--", *files_of(run)]
     checkpoint = tiny.folder / f"results/tiny/checkpoints/{os.path.basename(run)}.npz"
@@ -131,11 +131,11 @@ def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tm
     try:
         child = wait_for(lambda: stopped_training(killed), killed)
         before = checkpoint.read_bytes()
-        # Two at once: Snakemake's own lock holds the second one off.
+        # Snakemake's lock stops a second one.
         assert_locked(tiny, target)
         killed.kill()
         killed.wait(timeout=60)
-        # Its lock is left, and its child: the lock is removed by hand, and the child still has the run.
+        # Snakemake's lock and its child remain; after --unlock the child still has the lock of the run.
         assert_locked(tiny, target)
         tiny.snakemake(*FILES, "--unlock")
         output = tiny.snakemake(*FILES, "--rerun-incomplete", *target, code=1)
@@ -152,7 +152,7 @@ def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tm
 
 
 @pytest.mark.slow
-def test_snakemakes_with_other_targets_work_at_once_and_the_lock_of_a_run_stays(tiny, tmp_path):
+def test_lock_of_a_run_is_kept_while_snakemakes_of_other_targets_end(tiny, tmp_path):
     first, second = runs_of(tiny)
     tiny.snakemake(*FILES, "--", "results/tiny/datasets/bars.npz")
     target = ["--", *files_of(first)]
@@ -161,7 +161,7 @@ def test_snakemakes_with_other_targets_work_at_once_and_the_lock_of_a_run_stays(
     try:
         child = wait_for(lambda: stopped_training(stopped), stopped)
         before = checkpoint.read_bytes()
-        # They share no target. Its locks are taken away by whichever ends first, with those of all others.
+        # Without shared targets, the first Snakemake that ends removes the locks of all.
         tiny.snakemake(*FILES, "--", *files_of(second))
         output = tiny.snakemake(*FILES, *target, code=1)
         assert f"{checkpoint.name}: in use by process {child.pid} on " in output
@@ -177,14 +177,14 @@ def test_snakemakes_with_other_targets_work_at_once_and_the_lock_of_a_run_stays(
 
 
 def assert_locked(workspace, target) -> None:
-    """Hold Snakemake's own words for a folder that another Snakemake has, and that nothing was begun."""
+    """Assert that Snakemake reports a locked folder and starts no job."""
     output = workspace.snakemake(*FILES, *target, code=1)
     assert "Error: Directory cannot be locked." in output
     assert "rule " not in output
 
 
 def stopped_training(process) -> psutil.Process | None:
-    """Return the training below a Snakemake that is stopped, if there is one."""
+    """Return the suspended training process of a Snakemake, or None."""
     for child in psutil.Process(process.pid).children(recursive=True):
         with suppress(psutil.Error):
             if "--run-id" in child.cmdline() and child.status() == psutil.STATUS_STOPPED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of a training process end in one line, and the next run has the bytes of one that was never disturbed."""
+"""Faults of a training process: one-line messages, and resumed runs that equal undisturbed ones."""
 
 import json
 import os
@@ -23,7 +23,7 @@ OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
 
 @dataclass(frozen=True)
 class Training:
-    """A run in a folder of its own."""
+    """A run in its own folder."""
 
     folder: Path
     data: Path
@@ -37,7 +37,7 @@ class Training:
         return ["train", *settings, "--out", str(self.folder / "run"), "--checkpoint", str(self.checkpoint)]
 
     def outputs(self) -> list[bytes]:
-        """Return what is the same whenever it is computed."""
+        """Return the reproducible files of the run."""
         return [(self.folder / "run" / name).read_bytes() for name in OUTPUTS[:2]]
 
     def files(self) -> list[str]:
@@ -51,7 +51,7 @@ FINISHED = sorted(f"run/{name}" for name in OUTPUTS)
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Training:
-    """A run that nothing has disturbed."""
+    """An undisturbed run."""
     folder = tmp_path_factory.mktemp("whole")
     assert main(["data", "--name", "bars_and_stripes", "--out", str(folder / "bars.npz")]) == 0
     training = Training(folder / "results", folder / "bars.npz")
@@ -62,7 +62,7 @@ def whole(tmp_path_factory) -> Training:
 
 @pytest.fixture
 def training(whole, tmp_path) -> Training:
-    """The same run, not begun."""
+    """The same run, not started."""
     return Training(tmp_path, whole.data)
 
 
@@ -84,27 +84,27 @@ def begun(training, killed) -> Training:
 
 
 def assert_ends_as(training, whole) -> None:
-    """Run the same command again, and hold what it leaves against the undisturbed run."""
+    """Assert that the same command ends with the files of the undisturbed run."""
     assert main(training.arguments()) == 0
     assert training.outputs() == whole.outputs()
     assert training.files() == FINISHED
 
 
 def only_line(text: str) -> str:
-    """Return the one line that the program says of itself, where nothing else may stand but progress."""
+    """Return the only line of the program besides progress."""
     assert "Traceback" not in text
     lines = [line for line in text.splitlines() if line.startswith("rbmbench: ")]
     assert len(lines) == 1, text
     return lines[0]
 
 
-def test_what_a_checkpoint_saves_is_not_computed_again(begun, whole, capsys):
+def test_a_run_resumes_from_its_checkpoint(begun, whole, capsys):
     assert_ends_as(begun, whole)
     assert capsys.readouterr().err.splitlines()[0].startswith("run: 30 of 60")
 
 
 def others(*values):
-    """Return what the slow tests try too."""
+    """Return further parameters, for slow tests."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
@@ -112,10 +112,10 @@ SIGNAL = pytest.mark.parametrize("name", ["SIGTERM", *others("SIGINT", "SIGHUP")
 
 
 @pytest.mark.parametrize("moment", ["run.npz 3", "model.npz 1", *others("curve.parquet 1", "meta.json 1")])
-def test_kill_while_a_file_is_written(training, whole, moment):
+def test_a_run_killed_while_a_file_is_written_is_resumed(training, whole, moment):
     run_cli(training.arguments(), code=-signal.SIGKILL, fault=f"SIGKILL rename {moment}")
     left = training.files()
-    # The file that was being written has no name yet, and what it would replace is whole.
+    # The half-written file has a temporary name, and existing files are whole.
     name = moment.split()[0]
     assert [file for file in left if f".{name}." in file]
     assert f"run/{name}" not in left
@@ -124,7 +124,7 @@ def test_kill_while_a_file_is_written(training, whole, moment):
 
 
 @SIGNAL
-def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, monkeypatch):
+def test_a_signal_stops_a_run_with_a_checkpoint_and_a_message(training, whole, name, monkeypatch):
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "1e9")
     number = getattr(signal, name)
     log = training.folder.parent / "run.log"
@@ -140,7 +140,7 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
 
 
 @SIGNAL
-def test_a_signal_to_one_that_starts_ends_it_at_once(begun, whole, name):
+def test_a_signal_stops_a_starting_run_at_once(begun, whole, name):
     before, number = begun.checkpoint.read_bytes(), getattr(signal, name)
     output = run_cli(begun.arguments(), code=128 + number, fault=f"{name} warm_up 1")
     assert output.splitlines()[1:] == ["rbmbench: run: stopped while it was starting; run the same command again"]
@@ -149,8 +149,8 @@ def test_a_signal_to_one_that_starts_ends_it_at_once(begun, whole, name):
     assert_ends_as(begun, whole)
 
 
-def test_a_signal_before_the_first_iteration_ends_it_at_once(training):
-    # An iteration takes minutes, and so does the one that loads the kernels.
+def test_a_signal_before_the_first_iteration_stops_a_run_at_once(training):
+    # An iteration takes minutes, also the one before, which compiles the kernels.
     stage = STAGE | {"estimator": {"name": "pcd", "options": {"k": 10**6}}}
     process = start_cli(training.arguments(hidden=499, schedule=[stage]))
     wait_for(training.checkpoint.with_name("run.npz.lock").exists, process)
@@ -165,14 +165,14 @@ def test_a_signal_before_the_first_iteration_ends_it_at_once(training):
     assert training.files() == []
 
 
-def test_a_signal_when_all_is_trained_lets_it_end(training, whole):
+def test_a_signal_after_the_last_iteration_does_not_stop_a_run(training, whole):
     run_cli(training.arguments(), fault="SIGTERM iteration 60")
     assert training.outputs() == whole.outputs()
     assert training.files() == FINISHED
 
 
-def test_a_signal_is_answered_when_nobody_is_there_to_read(training, whole):
-    """What ends a job on a cluster ends the reader of its output too."""
+def test_a_signal_stops_a_run_with_a_closed_output(training, whole):
+    # When a job on a cluster is stopped, so is the reader of its output.
     read, write = os.pipe()
     os.close(read)
     process = start_cli(training.arguments(), "SIGTERM iteration 30", output=write)
@@ -182,7 +182,7 @@ def test_a_signal_is_answered_when_nobody_is_there_to_read(training, whole):
     assert_ends_as(training, whole)
 
 
-def test_a_second_process_is_refused_while_the_first_lives(training, whole, capsys):
+def test_a_second_process_raises_while_the_first_runs(training, whole, capsys):
     first = start_cli(training.arguments(), fault="SIGSTOP iteration 30")
     try:
         wait_for(lambda: psutil.Process(first.pid).status() == psutil.STATUS_STOPPED, first)
@@ -203,27 +203,27 @@ def test_a_second_process_is_refused_while_the_first_lives(training, whole, caps
 
 
 def flipped(content: bytes) -> bytes:
-    """Return the bytes with one of the parameters' bits flipped."""
+    """Return the bytes with one bit of the parameters flipped."""
     place = content.index(b"parameters.W.npy") + 200
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 @pytest.mark.parametrize("damage", [flipped, lambda content: content[:-100], lambda content: b""])
-def test_a_damaged_checkpoint_is_told_kept_and_not_used(begun, whole, damage, capsys):
+def test_a_damaged_checkpoint_is_reported_moved_and_not_used(begun, whole, damage, capsys):
     damaged = damage(begun.checkpoint.read_bytes())
     begun.checkpoint.write_bytes(damaged)
     assert main(begun.arguments()) == 0
     line = only_line(capsys.readouterr().err)
     assert line.startswith(f"rbmbench: warning: {begun.checkpoint}: damaged checkpoint (")
     assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
-    aside = begun.checkpoint.with_name("run.npz.unreadable")
-    assert aside.read_bytes() == damaged
-    aside.unlink()
+    moved = begun.checkpoint.with_name("run.npz.unreadable")
+    assert moved.read_bytes() == damaged
+    moved.unlink()
     assert begun.outputs() == whole.outputs()
     assert begun.files() == FINISHED
 
 
-def test_a_checkpoint_of_other_settings_is_refused_and_kept(begun, whole, capsys):
+def test_a_checkpoint_of_other_settings_raises_and_is_kept(begun, whole, capsys):
     before = begun.checkpoint.read_bytes()
     assert main(begun.arguments(seed=5)) == 2
     line = only_line(capsys.readouterr().err)

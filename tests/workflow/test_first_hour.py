@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/first_hour.md, followed by a stranger: in an empty folder, with the package as a wheel."""
+"""The steps of docs/first_hour.md in an empty folder, with the package installed from a wheel."""
 
 import json
 import os
@@ -18,7 +18,7 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def installed(repository, tmp_path_factory) -> Path:
-    """Return a folder with the package in it, built as a wheel; what it depends on is there already."""
+    """Return a folder with the package installed from a wheel, without its dependencies."""
     pytest.importorskip("setuptools", minversion="77")
     source, dist, site = (tmp_path_factory.mktemp(name) for name in ("source", "dist", "site"))
     for part in SOURCES:
@@ -31,8 +31,8 @@ def installed(repository, tmp_path_factory) -> Path:
     return site
 
 
-class Stranger:
-    """Someone in a folder of their own, who types commands."""
+class Shell:
+    """Command lines in a folder, with the installed package."""
 
     def __init__(self, folder: Path, site: Path):
         programs = os.pathsep.join([str(site / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -41,8 +41,8 @@ class Stranger:
         self._variables = {name: value for name, value in os.environ.items() if not name.startswith(dropped)} | own
         self.folder = folder
 
-    def types(self, line: str) -> str:
-        """Run a command line, which must succeed, and return what it prints."""
+    def run(self, line: str) -> str:
+        """Run a command line, which must succeed, and return its output."""
         done = subprocess.run(
             ["bash", "-e", "-c", line],
             cwd=self.folder,
@@ -56,21 +56,21 @@ class Stranger:
 
 
 @pytest.mark.slow
-def test_from_an_empty_folder_to_a_page(repository, installed, tmp_path):
-    stranger = Stranger(tmp_path, installed)
-    place = stranger.types("python -c 'import rbmbench; print(rbmbench.__file__)'").strip()
+def test_steps_of_the_first_hour_lead_to_a_page(repository, installed, tmp_path):
+    shell = Shell(tmp_path, installed)
+    place = shell.run("python -c 'import rbmbench; print(rbmbench.__file__)'").strip()
     assert Path(place).is_relative_to(installed)
     install, begin, look, run = COMMANDS.findall((repository / "docs/first_hour.md").read_text("utf-8"))
 
-    assert re.search(r"^rbmbench \d", stranger.types(install))
-    printed = stranger.types(begin)
+    assert re.search(r"^rbmbench \d", shell.run(install))
+    printed = shell.run(begin)
     assert re.search(r"\d passed", printed)
     assert "--configfile plugins/fading_cd.yaml" in printed
-    assert "  fading_cd  (plugins/fading_cd.py)" in stranger.types(look)
+    assert "  fading_cd  (plugins/fading_cd.py)" in shell.run(look)
 
     [module] = SNAKEFILE.findall((repository / "docs/first_hour.md").read_text("utf-8"))
     (tmp_path / "Snakefile").write_text(module.replace("/path/to/rbmbench", str(repository)))
-    stranger.types(run)
+    shell.run(run)
     results = tmp_path / "results" / "fading_cd"
     metas = [json.loads(file.read_text()) for file in sorted(results.glob("runs/*/meta.json"))]
     assert [[plugin["name"] for plugin in meta["plugins"]] for meta in metas].count(["fading_cd"]) == 1
@@ -82,9 +82,9 @@ def test_from_an_empty_folder_to_a_page(repository, installed, tmp_path):
 
     file = tmp_path / "plugins" / "fading_cd.py"
     file.write_text(file.read_text().replace("self.fading ** np", "0.9 * self.fading ** np"))  # weights are normalised
-    again = stranger.types(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
+    again = shell.run(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
     assert "train_run" not in again
     assert "bundle" not in again
     file.write_text(file.read_text().replace("0.9 * self.fading", "(0.9 * self.fading)"))
-    again = stranger.types(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
+    again = shell.run(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
     assert re.search(r"^bundle_\S+ +1$", again, re.MULTILINE)

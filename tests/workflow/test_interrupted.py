@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals that ask the whole workflow to end: Ctrl-C, SIGTERM to the group, a closed terminal."""
+"""Signals that stop the workflow: SIGINT, SIGTERM and SIGHUP to the process group and to Snakemake."""
 
 import os
 import random
@@ -30,14 +30,14 @@ def long(workspace):
 
 
 def started(workspace, program: str):
-    """Start Snakemake, by itself or by make."""
+    """Start Snakemake, directly or by make."""
     if program == "make":
         return workspace.start_make("figures", "CONFIGFILE=config/tiny.yaml", f"TARGETS={TARGET}", "CORES=2")
     return workspace.start(*FILES, "--", TARGET)
 
 
 def seconds_to_end(process, number: int) -> float:
-    """Send a signal to a process and its children; return how long they take to end, at most twice `LONGEST`."""
+    """Send a signal to a process and its children; return the seconds until they end, at most twice `LONGEST`."""
     start = time.monotonic()
     os.killpg(process.pid, number)
     try:
@@ -63,7 +63,7 @@ def locks_of(workspace) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["snakemake", "make"])
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_an_interrupted_workflow_ends_soon_and_goes_on_later(long, program, number, record_property):
+def test_an_interrupted_workflow_ends_soon_and_can_be_resumed(long, program, number, record_property):
     moments, times = random.Random(f"{program} {number}"), []
     for _ in range(TRIES):
         process = started(long, program)
@@ -74,7 +74,7 @@ def test_an_interrupted_workflow_ends_soon_and_goes_on_later(long, program, numb
     record_property("seconds", times)
     print(f"{program} {number.name}: {[round(duration, 1) for duration in times]}")
     assert max(times) < LONGEST
-    # The next call makes what is missing, without --unlock.
+    # The next call computes the missing files, without --unlock.
     jobs = long.jobs(*FILES, "--", TARGET)
     assert jobs["train_run"] == 2
 
@@ -91,7 +91,7 @@ rule one:
     shell: "{shell}"
 """
 QUICK = "echo > {output}"
-# While jobs are selected, the scheduler holds its lock; make and clusters send a signal twice.
+# While it selects jobs, the scheduler has its lock; make and clusters send a signal twice.
 IN_SELECTION = """
 from snakemake.scheduling.greedy import Scheduler
 def select(self, *arguments, of=Scheduler.select_jobs):
@@ -100,7 +100,7 @@ def select(self, *arguments, of=Scheduler.select_jobs):
     return of(self, *arguments)
 Scheduler.select_jobs = select
 """
-# The folder is locked before there is a scheduler, which is what handles signals.
+# The folder is locked before there is a scheduler to handle signals.
 BEFORE_SCHEDULER = """
 from snakemake.dag import DAG
 async def postprocess(self, *arguments, of=DAG.postprocess, check_initial=False, **options):
@@ -110,7 +110,7 @@ async def postprocess(self, *arguments, of=DAG.postprocess, check_initial=False,
     await of(self, *arguments, check_initial=check_initial, **options)
 DAG.postprocess = postprocess
 """
-# Jobs are selected, and not yet started.
+# Jobs are selected, but not yet started.
 BEFORE_START = """
 from snakemake.executors.local import Executor
 def run_jobs(self, jobs, of=Executor.run_jobs):
@@ -122,7 +122,7 @@ Executor.run_jobs = run_jobs
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Return a function that runs a workflow of three jobs with more lines; it returns exit code and output."""
+    """Return a function that runs a workflow of three jobs with further lines and returns exit code and output."""
 
     def run(more: str = "", *options: str, shell: str = QUICK, seconds: float = 60.0) -> tuple[int, str]:
         (tmp_path / "Snakefile").write_text(JOBS.format(more=more, shell=shell))
@@ -142,7 +142,7 @@ def jobs(tmp_path):
     ],
     ids=["SIGTERM in selection", "SIGINT in selection", "SIGTERM before", "SIGHUP before"],
 )
-def test_snakemake_unlocks_its_folder_whenever_a_signal_comes(jobs, moment, number):
+def test_snakemake_unlocks_its_folder_after_a_signal_at_any_moment(jobs, moment, number):
     code, output = jobs(moment.format(name=number.name))
     assert code in (1, 128 + number), output
     assert "Traceback" not in output
@@ -164,29 +164,29 @@ def test_jobs_that_were_about_to_start_are_stopped(jobs, number):
     ids=lambda number: number.name,
 )
 def test_a_signal_to_snakemake_alone_stops_its_jobs(jobs, number):
-    # The shell waits for its program, and would go on with the next one.
-    alone = f"import threading\nthreading.Timer(2.0, os.kill, (os.getpid(), signal.{number.name})).start()"
-    begun = time.monotonic()
-    code, output = jobs(alone, "--cores", "2", shell="touch begun.{wildcards.number}; sleep 999; echo on > {output}")
+    # The shell waits for its program, and would continue with the next one.
+    timer = f"import threading\nthreading.Timer(2.0, os.kill, (os.getpid(), signal.{number.name})).start()"
+    start = time.monotonic()
+    code, output = jobs(timer, "--cores", "2", shell="touch begun.{wildcards.number}; sleep 999; echo on > {output}")
     assert code == 1, output
-    assert time.monotonic() - begun < 2 * LONGEST
+    assert time.monotonic() - start < 2 * LONGEST
     assert list(jobs.workspace.folder.glob("begun.*"))
     assert not list(jobs.workspace.folder.glob("?.txt"))
     assert locks_of(jobs.workspace) == []
 
 
-def test_snakemake_does_not_outlive_its_last_job(jobs):
+def test_snakemake_ends_with_its_last_job(jobs):
     jobs("", "--max-jobs-per-timespan", "100/1h")
     assert len(list(jobs.workspace.folder.glob("*.txt"))) == 3
 
 
-def test_a_limit_on_starts_is_kept_and_waited_for(jobs):
+def test_snakemake_waits_at_a_limit_of_job_starts(jobs):
     code, output = jobs("", "--max-jobs-per-timespan", "1/1s")
     assert code == 0
     assert "Job rate limit reached" in output
 
 
-def test_an_unknown_scheduler_is_told_and_left_alone(jobs):
+def test_an_unknown_scheduler_is_reported_and_not_changed(jobs):
     other = "JobScheduler.exit_gracefully = lambda self, *_: self.stop()"
     code, output = jobs(f"from snakemake.workflow import JobScheduler\n{other}")
     assert code == 0, output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A kind of job takes two places: a file of its own, and the kind of figure that asks for it."""
+"""A kind of job added by two plug-ins: the kind of job, and a kind of figure that needs it."""
 
 import copy
 import json
@@ -86,7 +86,7 @@ class Norms(Kind):
 """
 
 
-def test_a_kind_of_job_is_a_file_and_a_kind_of_figure(workspace):
+def test_a_kind_of_job_of_a_plugin_is_planned_and_computed(workspace):
     folder = workspace.folder / "plugins"
     folder.mkdir()
     (folder / "norm.py").write_text(JOB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Makefile, with programs in place of Python and Snakemake that only note how they are called."""
+"""The Makefile, with stand-ins for Python and Snakemake that record their arguments."""
 
 import os
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-NOTED = '#!/bin/sh\nprintf "%s\\n" "$@" >> calls\n'
-# A Python that makes virtual environments, whose Python has pip.
+RECORDED = '#!/bin/sh\nprintf "%s\\n" "$@" >> calls\n'
+# A Python that creates virtual environments with pip.
 PYTHON = r"""#!/bin/sh
 echo "$2 $3" >> calls
 if [ "$2" = venv ]; then
@@ -22,7 +22,7 @@ fi
 
 @pytest.fixture
 def checkout(repository, tmp_path) -> Path:
-    """A folder with the Makefile and a configuration, and nothing installed."""
+    """A folder with the Makefile and a configuration, without an environment."""
     shutil.copyfile(repository / "Makefile", tmp_path / "Makefile")
     for name in ("requirements.lock", "pyproject.toml"):
         (tmp_path / name).touch()
@@ -33,9 +33,9 @@ def checkout(repository, tmp_path) -> Path:
 
 @pytest.fixture
 def installed(checkout) -> Path:
-    """The same, with a Snakemake that notes its arguments, one per line."""
+    """The same with a Snakemake that records its arguments, one per line."""
     (checkout / ".venv/bin").mkdir(parents=True)
-    program(checkout / ".venv/bin/snakemake", NOTED)
+    program(checkout / ".venv/bin/snakemake", RECORDED)
     (checkout / ".venv/.installed").touch()
     return checkout
 
@@ -46,8 +46,8 @@ def program(file: Path, content: str) -> None:
 
 
 def make(folder: Path, *arguments: str) -> str:
-    """Run make, which must succeed; return its output."""
-    # Nothing else of this environment: the tests themselves may run under make, with another folder for VENV.
+    """Return the output of make, which must succeed."""
+    # Only PATH is kept, as the tests may run under make, with another folder for VENV.
     variables = {"PATH": os.environ["PATH"]}
     done = subprocess.run(["make", *arguments], cwd=folder, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -63,7 +63,7 @@ def after(folder: Path, option: str) -> str:
 @pytest.mark.parametrize(
     "name", ["x.yaml;touch$IFS''y;#.yaml", "$(touch${IFS}y).yaml", "$(shell${IFS}touch).yaml", "it's.yaml"]
 )
-def test_no_shell_runs_the_name_of_a_configuration(installed, name):
+def test_names_of_configurations_are_not_run_by_a_shell(installed, name):
     (installed / "config" / name).write_text("scale: own  # ours\n")
     before = sorted(os.listdir(installed))
     make(installed, "figures", f"CONFIGFILE=config/{name}", f"TARGETS={name}")
@@ -72,24 +72,24 @@ def test_no_shell_runs_the_name_of_a_configuration(installed, name):
     assert after(installed, "--") == name
 
 
-def test_several_configurations_and_targets(installed):
+def test_make_passes_several_configurations_and_targets(installed):
     (installed / "config/more.yaml").write_text("overrides: {}\n")
     make(installed, "figures", "CONFIGFILE=config/tiny.yaml config/more.yaml", "TARGETS=tiny_fig1 claims")
     assert after(installed, "config/tiny.yaml") == "config/more.yaml"
     assert after(installed, "tiny_fig1") == "claims"
 
 
-@pytest.mark.parametrize("left", [None, "exit 1"], ids=["nothing", "Python without pip"])
-def test_an_environment_without_pip_is_completed(checkout, left):
+@pytest.mark.parametrize("script", [None, "exit 1"], ids=["nothing", "Python without pip"])
+def test_an_environment_without_pip_is_created_again(checkout, script):
     program(checkout / "python", PYTHON)
-    if left:
+    if script:
         (checkout / ".venv/bin").mkdir(parents=True)
-        program(checkout / ".venv/bin/python", f"#!/bin/sh\n{left}\n")
+        program(checkout / ".venv/bin/python", f"#!/bin/sh\n{script}\n")
     make(checkout, ".venv/.installed", f"PYTHON={checkout}/python")
     assert "venv .venv\n" in (checkout / "calls").read_text()
 
 
-def test_install_installs_and_does_nothing_else(installed):
+def test_make_install_only_installs(installed):
     (installed / ".venv/.installed").unlink()
     program(installed / ".venv/bin/python", "#!/bin/sh\n")
     program(installed / "python", "#!/bin/sh\n")
@@ -100,7 +100,7 @@ def test_install_installs_and_does_nothing_else(installed):
     assert make(installed, "install") == ""
 
 
-def test_an_environment_with_pip_stays(checkout):
+def test_an_environment_with_pip_is_kept(checkout):
     program(checkout / "python", PYTHON)
     (checkout / ".venv/bin").mkdir(parents=True)
     program(checkout / ".venv/bin/python", "#!/bin/sh\n# kept\n")

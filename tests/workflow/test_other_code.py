@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other code, a copy without compiled kernels, runs again what it computes alone; changed data are read again."""
+"""Jobs that are run again after changes of the code or of own data, without compiled kernels."""
 
 import copy
 import os
@@ -16,7 +16,7 @@ WITHOUT_NUMBA = "import sys\n\nsys.modules['numba'] = None\n"
 
 @pytest.fixture(scope="module")
 def made(repository, tmp_path_factory) -> Path:
-    """A folder with a workspace where everything of a tiny paper is up to date, and the copy that it was made with."""
+    """A folder with a copy of the package and a workspace where the tiny paper is up to date."""
     folder = tmp_path_factory.mktemp("other_code")
     shutil.copytree(repository / "src" / "rbmbench", folder / "src" / "rbmbench", ignore=_caches)
     (folder / "src" / "sitecustomize.py").write_text(WITHOUT_NUMBA)
@@ -33,7 +33,7 @@ def _caches(_folder: str, names: list[str]) -> list[str]:
 
 
 def with_own_data(workspace: Workspace) -> dict:
-    """Write a user's data, and return the tiny paper with a panel on them."""
+    """Write data of a user, and return the tiny paper with a panel on them."""
     np.save(workspace.folder / "own.npy", np.eye(7, 5, dtype=np.uint8))
     paper = copy.deepcopy(PAPER)
     paper["data"]["own"] = {"name": "user_file", "options": {"path": "own.npy"}, "rows": 7, "visible": 5, "batch": 7}
@@ -42,7 +42,7 @@ def with_own_data(workspace: Workspace) -> dict:
 
 
 class using:
-    """Let processes run the package that lies in a folder, with a cache of fingerprints of its own."""
+    """Context in which processes use the package in a folder, with its own cache of fingerprints."""
 
     def __init__(self, folder: Path):
         self._patch, self._folder = pytest.MonkeyPatch(), folder
@@ -57,7 +57,7 @@ class using:
 
 @pytest.fixture
 def copied(made, tmp_path):
-    """A copy of all that, to be changed."""
+    """A writable copy of this folder."""
     shutil.copytree(made, tmp_path / "copy")
     with using(tmp_path / "copy"):
         yield tmp_path / "copy"
@@ -76,24 +76,24 @@ def jobs(folder: Path, *arguments: str) -> dict[str, int]:
     return {name: number for name, number in counts.items() if name not in after}
 
 
-def test_another_formula_of_an_estimator_trains_the_bundles_of_its_runs_only(copied):
+def test_changed_formula_of_an_estimator_reruns_only_its_bundles(copied):
     edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
     assert jobs(copied) == {"bundle": 1}
 
 
-def test_another_measurement_a_remark_and_another_name_train_nothing(copied):
+def test_changed_measurement_comments_and_names_rerun_no_training(copied):
     edit(copied, "estimators/pop_cd.py", "log_weights", "logarithms_of_weights")
     edit(copied, "estimators/cd.py", "class CD", "# A remark.\nclass CD")
     edit(copied, "measurements/gradient_bias.py", "debiased = raw - floor", "debiased = raw - 2 * floor")
     assert jobs(copied) == {"measure_bias": 1}
 
 
-def test_another_recipe_of_a_data_set_makes_it_again(copied):
+def test_changed_recipe_of_a_data_set_reruns_its_jobs(copied):
     edit(copied, "datasets/bars_and_stripes.py", "def load(", "unused = 1\n\n    def load(")
     assert jobs(copied) == {"prepare_data": 1, "bundle": 2, "train_run": 1, "measure_bias": 1}
 
 
-def test_a_figure_is_made_again_after_its_run_failed_with_other_code(copied):
+def test_figure_reruns_after_its_run_failed_with_changed_code(copied):
     edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
     customize = copied / "src" / "sitecustomize.py"
     customize.write_text(f"{WITHOUT_NUMBA}\nimport os\n\nif 'bundle' in sys.orig_argv:\n    os._exit(1)\n")
@@ -102,13 +102,13 @@ def test_a_figure_is_made_again_after_its_run_failed_with_other_code(copied):
     assert jobs(copied, "--", "tiny_fig1") == {"bundle": 1}
 
 
-def test_results_that_were_brought_here_count_as_done(copied):
+def test_results_without_snakemake_metadata_are_not_rerun(copied):
     edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
     shutil.rmtree(copied / "work" / ".snakemake")
     assert jobs(copied) == {}
 
 
-def test_own_data_that_change_are_read_again(copied):
+def test_changed_own_data_rerun_their_jobs(copied):
     work, own = copied / "work", copied / "work" / "own.npy"
     np.save(work / "other.npy", np.ones((7, 5), np.uint8))
     os.utime(work / "other.npy", (1e9, 1e9))  # older than all results
@@ -116,7 +116,7 @@ def test_own_data_that_change_are_read_again(copied):
     assert jobs(copied) == {"prepare_data": 1, "bundle": 1}
 
 
-def test_own_data_that_are_missing_are_named_in_one_line(workspace):
+def test_missing_own_data_raise_a_one_line_error(workspace):
     add_tiny_paper(workspace, with_own_data(workspace))
     (workspace.folder / "own.npy").unlink()
     output = workspace.plan("--dry-run", *FILES, code=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/arena.md, followed: one file and one line take part in the arena, its certificates and the page."""
+"""The steps of docs/arena.md: an own method in the arena, its certificates and the page."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plug-ins in the workflow: every job finds them, ids do not depend on where they are, and changed code runs again."""
+"""Plug-ins in the workflow: jobs, notebooks and page with plug-ins, and reruns after changes of code."""
 
 import copy
 import json
@@ -120,7 +120,7 @@ def extended(workspace):
 
 
 @pytest.mark.slow
-def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypatch):
+def test_reruns_depend_on_the_code_of_plugins_not_on_their_folder(extended, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(extended.folder / "cache"))
     without_bundles(extended)
     extended.mark_all_made(*FILES)
@@ -136,7 +136,7 @@ def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypa
     assert (again["prepare_data"], again["train_run"]) == (1, 3)
 
 
-def test_a_plugin_that_cannot_be_used_is_named_with_the_file_that_names_it(extended):
+def test_error_of_an_invalid_plugin_names_it_and_the_configuration(extended):
     (extended.folder / "plugins" / "longer.py").write_text("import not_there\n")
     output = extended.plan("--dry-run", *FILES, code=2)
     (line,) = [line for line in output.splitlines() if "error" in line]
@@ -145,14 +145,14 @@ def test_a_plugin_that_cannot_be_used_is_named_with_the_file_that_names_it(exten
 
 
 @pytest.mark.slow
-def test_jobs_notebooks_and_the_page_find_plugins(extended):
+def test_jobs_notebooks_and_page_use_plugins(extended):
     extended.snakemake(*FILES)
     results = extended.folder / "results" / "tiny"
     metas = {file.parent.name: json.loads(file.read_text()) for file in results.glob("runs/*/meta.json")}
     named = {name.split("-")[2]: [plugin["name"] for plugin in meta["plugins"]] for name, meta in metas.items()}
-    of_data = {name.split("-")[2] for name, meta in metas.items() if meta["data"].get("plugins")}
+    with_data = {name.split("-")[2] for name, meta in metas.items() if meta["data"].get("plugins")}
     assert {name: names for name, names in named.items() if names} == {"longer": ["longer"], "slower": ["slower"]}
-    assert of_data == {"cd_1", "longer", "slower"}
+    assert with_data == {"cd_1", "longer", "slower"}
     curves = pd.read_csv(results / "data" / "tiny_fig2.csv")
     assert set(curves["label"]) == {"CD-1", "longer", "slower"}
     svg = (results / "figures" / "tiny_fig2.svg").read_text().lower()

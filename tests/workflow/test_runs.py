@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small real runs of the workflow: everything end to end, and failures that hurt nothing else."""
+"""Small runs of the workflow: shared jobs, messages, all files of a paper, and failures."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_figures_of_one_panel_share_a_job_of_samples(sampled):
     assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "render_figure": 2}
 
 
-def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
+def test_unlock_removes_a_lock(tiny):
     lock = tiny.folder / ".snakemake/locks/0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("results/tiny/datasets/bars.npz\n")
@@ -56,7 +56,7 @@ def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
 
 
 @pytest.mark.slow
-def test_samples_end_to_end(sampled):
+def test_workflow_writes_figures_of_samples(sampled):
     sampled.snakemake(*FILES, "--", "tiny_fig6", "tiny_fig7", "claims", "report")
     results = sampled.folder / "results/tiny"
     expected = [f"figures/tiny_fig{number}.{ending}" for number in (6, 7) for ending in ("pdf", "png", "svg")]
@@ -65,26 +65,24 @@ def test_samples_end_to_end(sampled):
 
 
 @pytest.mark.slow
-def test_a_run_tells_one_line_per_job(tiny):
+def test_a_workflow_prints_one_line_per_job(tiny):
     lines = tiny.snakemake(*FILES, "--", "claims", "report").splitlines()
     start = next(number for number, line in enumerate(lines) if " jobs to run, about " in line)
-    *of_jobs, last = lines[start + 1 :]
-    count = len(of_jobs)
+    *jobs, last = lines[start + 1 :]
+    count = len(jobs)
     assert lines[start].startswith(f"{count} jobs to run, about ")
-    assert [line.partition("/")[0].strip() for line in of_jobs] == [str(number + 1) for number in range(count)]
-    assert (
-        sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in job for job in of_jobs) == 1
-    )
-    assert all(", about " in line for line in of_jobs[:-1])
+    assert [line.partition("/")[0].strip() for line in jobs] == [str(number + 1) for number in range(count)]
+    assert sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in job for job in jobs) == 1
+    assert all(", about " in line for line in jobs[:-1])
     assert last.startswith("Done: open results/tiny/report/index.html; verdicts: 1 ")
-    # Nothing is left to do: the same last line.
+    # The last line is the same without jobs.
     assert tiny.snakemake(*FILES, "--", "claims", "report").splitlines()[-1] == last
     # Snakemake's own messages.
     assert "Building DAG of jobs..." in tiny.snakemake(*FILES, "--logger-rbmbench-all-messages", "--", "report")
 
 
 @pytest.mark.slow
-def test_everything_end_to_end(tiny):
+def test_workflow_writes_all_files_of_a_paper(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
     tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
     tiny.snakemake(*FILES, "--", "all")
@@ -97,7 +95,7 @@ def test_everything_end_to_end(tiny):
         expected += [f"notebooks/{key}.ipynb", f"notebooks/{key}.html"]
     assert [name for name in expected if not (results / name).stat().st_size] == []
     assert tiny.jobs(*FILES) == {}
-    # Nothing is left over: no checkpoint, no half-written file.
+    # No checkpoints and half-written files.
     assert not list(results.glob("checkpoints/*"))
     assert not list(results.rglob(".*"))
 
@@ -110,18 +108,18 @@ def test_everything_end_to_end(tiny):
     assert {file: file.stat().st_mtime_ns for file in others} == others
 
 
-def test_what_trains_alike_is_trained_once_and_couplings_train_nothing(tiny):
+def test_panels_and_tables_share_runs_and_couplings_need_none(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
     tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
     tiny.edit("config/papers/tiny.yaml", "figures", "fig5", COUPLED)
-    # Both panels show one run of the schedule, and the table times the runs of the first.
+    # Both panels have one run of the schedule, and the table has the runs of the first panel.
     jobs = tiny.jobs(*FILES, "--", "tiny_fig2", "tiny_table2")
     assert jobs == {"prepare_data": 1, "train_run": 2, "render_figure": 1, "render_table": 1}
     assert tiny.jobs(*FILES, "--", "tiny_fig5") == {"bundle": 1, "render_figure": 1}
 
 
-def test_a_failed_run_hurts_no_other(tiny):
-    # No data set has these many rows: what needs it fails, the rest is made.
+def test_a_failed_job_does_not_stop_the_others(tiny):
+    # The data set has other than 17 rows.
     tiny.edit("config/papers/tiny.yaml", "data", "more", PAPER["data"]["bars"] | {"rows": 17})
     panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"data": "more"}
     tiny.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "b", panel)
@@ -133,12 +131,12 @@ def test_a_failed_run_hurts_no_other(tiny):
     assert f"{failed}\n  log: {log}\n    {error}\n" in output
     assert (tiny.folder / runs[0]).exists()
     assert not (tiny.folder / runs[1]).exists()
-    # Mended, only what failed is made.
+    # With the right number, only the failed job is run.
     tiny.edit("config/papers/tiny.yaml", "data", "more", "rows", 16)
     assert tiny.jobs(*FILES, "--", *runs) == {"prepare_data": 1}
 
 
-def test_a_spec_that_is_too_long_for_an_argument_goes_through_a_file(tiny):
+def test_a_spec_too_long_for_an_argument_is_read_from_a_file(tiny):
     panels = {f"a{number}": SHOWN | {"hidden": number + 1} for number in range(29)}
     figure = {"kind": "learning_curves", "title": "Many", "algorithms": ["cd_1", "pop_cd_1"], "panels": panels}
     tiny.edit("config/papers/tiny.yaml", "figures", "fig3", figure)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The workflow on a real SLURM of one node: what it makes, what survives the death of jobs, and what jobs ask for."""
+"""The workflow on a SLURM of one node: results, repeated jobs, and requests of jobs."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from rbmbench.io.results import read_table
 
 PATIENT = {"seconds": 600.0, "pause": 0.2}
 SMOKE = ("--configfile", "config/smoke.yaml")
-# Tells which GPUs it was given, and makes do without. Checkpoints are written at every evaluation, see workspaces.py.
+# Records the given GPUs, and computes on the CPU. Checkpoints are written at every evaluation, see workspaces.py.
 EAGER = """
 import os, pathlib, sys
 from rbmbench import cli
@@ -33,14 +33,14 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(MISSING is not None, reaso
 
 @pytest.fixture
 def cluster():
-    """A SLURM, started for one test: that takes a second."""
+    """A SLURM started for one test, which takes a second."""
     with slurm_cluster.running_cluster() as running:
         yield running
 
 
 @pytest.fixture
 def eager(tiny) -> Workspace:
-    """The tiny paper, whose jobs write checkpoints all the time; short ones share a job of SLURM, not a process."""
+    """The tiny paper with checkpoints at all evaluations; short jobs share a job of SLURM, not a process."""
     (tiny.folder / "eager.py").write_text(EAGER)
     rules = tiny.folder / "workflow/rules/jobs.smk"
     text = rules.read_text()
@@ -52,7 +52,7 @@ def eager(tiny) -> Workspace:
 
 @pytest.fixture
 def submit():
-    """A function that starts Snakemake in a workspace; what still runs at the end is ended."""
+    """A function that starts Snakemake in a workspace; its processes are killed at the end."""
     started = []
 
     def start(workspace, *arguments):
@@ -67,7 +67,7 @@ def submit():
 
 
 def contents(folder) -> dict[str, bytes | str]:
-    """Return what does not tell of times and places: models, curves, numbers of figures and tables, by their names."""
+    """Return results without times and paths: models, curves, numbers of figures and tables, by name."""
     results = {}
     for pattern in ("runs/*/model.npz", "gradients/*/*.npz", "samples/*/shown.npz"):
         results |= {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob(pattern)}
@@ -82,12 +82,12 @@ def contents(folder) -> dict[str, bytes | str]:
 
 
 def is_run_times(spec) -> bool:
-    """Return whether a spec is that of a table of run times, which differ each time."""
+    """Return whether a spec is that of a table of run times, which are not reproducible."""
     return json.loads(spec.read_text())["kind"] == "run_times"
 
 
 def trainings() -> list[psutil.Process]:
-    """Return the processes that train on the node, by the arguments that only they have."""
+    """Return the training processes of the node, by their arguments."""
     processes = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
@@ -97,7 +97,7 @@ def trainings() -> list[psutil.Process]:
 
 
 def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> None:
-    """Fail unless two workspaces hold the same results."""
+    """Assert that two workspaces have the same results."""
     expected, files = (contents(each.folder / "results" / scale) for each in (local, remote))
     assert expected
     assert set(files) == set(expected)
@@ -108,7 +108,7 @@ def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> Non
     "target",
     ["sdcp_fig2", pytest.param("popcd_table1", marks=pytest.mark.slow), pytest.param("all", marks=pytest.mark.slow)],
 )
-def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_path_factory, target):
+def test_results_equal_those_without_slurm(cluster, repository, workspace, tmp_path_factory, target):
     local = new_workspace(repository, tmp_path_factory.mktemp("local"))
     local.snakemake(*SMOKE, "--", target, seconds=3600)
     workspace.snakemake(*SLURM, *SMOKE, "--", target, seconds=3 * 3600)
@@ -118,35 +118,35 @@ def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_p
 
 @pytest.fixture
 def two_long_runs(eager) -> tuple[Workspace, list[str]]:
-    """Two runs of some seconds, which share a job, and their models."""
+    """A workspace with two runs of some seconds that share a job, and their models."""
     return eager, models_of(eager, iterations=50_000)
 
 
 @pytest.fixture
 def two_runs(eager) -> tuple[Workspace, list[str]]:
-    """The same, of a tenth of the length."""
+    """The same with a tenth of the iterations."""
     return eager, models_of(eager, iterations=5_000)
 
 
 def models_of(workspace, iterations: int) -> list[str]:
-    """Return the models of the two runs of Figure 1, given a length."""
+    """Return the models of the two runs of Figure 1 with a number of iterations."""
     panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"iterations": iterations, "evaluate_every": 250}
     workspace.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "a", panel)
     return [name for name in planned(workspace) if name.endswith("model.npz")]
 
 
-def test_jobs_that_die_are_repeated_and_go_on_to_the_same_bytes(cluster, submit, two_long_runs, tmp_path_factory):
+def test_failed_jobs_are_repeated_and_resume_to_equal_results(cluster, submit, two_long_runs, tmp_path_factory):
     workspace, models = two_long_runs
     local = Workspace(shutil.copytree(workspace.folder, tmp_path_factory.mktemp("local") / "copy"))
     local.snakemake(*FILES, "--", *models)
 
     process = submit(workspace, *FILES, "--", *models)
-    asked, reached, ended = [], [0], {}
+    requested, reached, ended = [], [0], {}
     for attempt, kill in enumerate((cancel, overrun, kill_processes), start=1):
         job = wait_for(lambda attempt=attempt: job_of_attempt(cluster, "short_runs", attempt), process, **PATIENT)
         wait_for(lambda: progress(workspace) > reached[-1], process, **PATIENT)
-        asked.append((cluster.show(job)["TimeLimit"], cluster.show(job)["MinMemoryNode"]))
-        # Between the two runs of a job nothing computes for a moment.
+        requested.append((cluster.show(job)["TimeLimit"], cluster.show(job)["MinMemoryNode"]))
+        # There is no process between the two runs of a job.
         wait_for(trainings, process, **PATIENT)
         ended[job] = kill(cluster, job)
         reached.append(progress(workspace))
@@ -154,20 +154,20 @@ def test_jobs_that_die_are_repeated_and_go_on_to_the_same_bytes(cluster, submit,
     assert process.returncode == 0, output
     assert {job: cluster.show(job)["JobState"] for job in ended} == ended
     # Two runs of 20 minutes each, one after the other.
-    assert asked == [("00:40:00", "1000M"), ("01:20:00", "2000M"), ("02:00:00", "3000M")]
+    assert requested == [("00:40:00", "1000M"), ("01:20:00", "2000M"), ("02:00:00", "3000M")]
     assert max(starts(workspace)) >= reached[-1]
     assert_equal_results(local, workspace, "tiny")
     assert not list(workspace.folder.glob("results/tiny/checkpoints/*"))
 
 
 def job_of_attempt(cluster, comment, attempt) -> str | None:
-    """Return the job that is the so-manieth whose comment holds a text, once it runs."""
+    """Return the n-th job whose comment contains a text once it runs, else None."""
     jobs = cluster.jobs(comment)
     return jobs[attempt - 1] if len(jobs) == attempt and cluster.show(jobs[-1])["JobState"] == "RUNNING" else None
 
 
 def progress(workspace) -> int:
-    """Return the iteration that the checkpoint of the run under way has reached, 0 without a checkpoint."""
+    """Return the iteration of the checkpoint of the current run, 0 without a checkpoint."""
     iterations = [0]
     for file in workspace.folder.glob("results/tiny/checkpoints/[!.]*.npz"):
         with np.load(file, allow_pickle=False) as arrays:
@@ -176,19 +176,19 @@ def progress(workspace) -> int:
 
 
 def starts(workspace) -> list[int]:
-    """Return the iterations that the last attempts of all runs began with, as their logs say."""
+    """Return the first iterations of the last attempts of all runs, from their logs."""
     logs = [file.read_text() for file in workspace.folder.glob("results/tiny/logs/train/*.log")]
     return [int(re.search(r": (\d+) of \d+", log)[1]) for log in logs]
 
 
 def cancel(cluster, job) -> str:
-    """Cancel a job, as its user or an administrator does."""
+    """Cancel a job; return its state."""
     cluster.command("scancel", job)
     return "CANCELLED"
 
 
 def overrun(cluster, job) -> str:
-    """Let a job hang until its time is over, which is now; SLURM looks at time limits every 30 seconds."""
+    """Suspend a job with its time limit set to now, which SLURM checks every 30 seconds; return its state."""
     for process in trainings():
         process.suspend()
     cluster.command("scontrol", "update", f"job={job}", "EndTime=now")
@@ -196,7 +196,7 @@ def overrun(cluster, job) -> str:
 
 
 def kill_processes(cluster, job) -> str:
-    """Kill what computes without a warning, as the kernel does where memory is short."""
+    """Kill the processes of a job, as the kernel does if memory is short; return its state."""
     for process in trainings():
         os.kill(process.pid, signal.SIGKILL)
     return "FAILED"
@@ -205,7 +205,7 @@ def kill_processes(cluster, job) -> str:
 @pytest.mark.parametrize(
     ("resources", "field"), [(["gpu_model=fake"], "TresPerJob"), (["gpu=0", "gres=gpu:fake:1"], "TresPerNode")]
 )
-def test_a_gpu_is_asked_for_and_given(cluster, eager, resources, field):
+def test_a_gpu_is_requested_and_used(cluster, eager, resources, field):
     eager.edit("config/tiny.yaml", "backend", "cupy")
     meta = next(name for name in planned(eager) if name.endswith("meta.json"))
     eager.snakemake(*SLURM, *FILES, "--set-resources", *(f"train_run:{each}" for each in resources), "--", meta)
@@ -217,22 +217,22 @@ def test_a_gpu_is_asked_for_and_given(cluster, eager, resources, field):
 
 
 def planned(workspace) -> list[str]:
-    """Return the files of training runs that Figure 1 needs."""
+    """Return the files of the training runs of Figure 1."""
     return [name for name in workspace.planned(*FILES, "--", "tiny_fig1") if "/runs/" in name]
 
 
 def requests(cluster, comment: str = "short_runs") -> list[tuple[str, str]]:
-    """Return time and memory of all jobs whose comment holds a text."""
-    shown = [cluster.show(job) for job in cluster.jobs(comment)]
-    return [(job["TimeLimit"], job["MinMemoryNode"]) for job in shown]
+    """Return time and memory of all jobs whose comment contains a text."""
+    jobs = [cluster.show(job) for job in cluster.jobs(comment)]
+    return [(job["TimeLimit"], job["MinMemoryNode"]) for job in jobs]
 
 
-def test_a_controller_that_is_away_while_jobs_run(cluster, submit, two_runs):
+def test_jobs_that_end_without_a_controller_are_not_repeated(cluster, submit, two_runs):
     workspace, models = two_runs
     process = submit(workspace, *FILES, "--", *models)
     wait_for(trainings, process, **PATIENT)
     cluster.stop_controller()
-    # The jobs end meanwhile; what they take is longer than the plugin's attempts to query them, all within a second.
+    # Meanwhile the jobs end, after more time than the plugin's attempts to query them, all within a second.
     wait_for(lambda: not trainings(), process, **PATIENT)
     cluster.start_controller()
     output, _ = process.communicate(timeout=600)
@@ -240,7 +240,7 @@ def test_a_controller_that_is_away_while_jobs_run(cluster, submit, two_runs):
     assert requests(cluster) == [("00:40:00", "1000M")]
 
 
-def test_a_partition_that_accepts_no_jobs(cluster, submit, tiny):
+def test_jobs_wait_for_a_partition_that_accepts_none(cluster, submit, tiny):
     data = next(name for name in tiny.planned(*FILES, "--", "tiny_fig1") if "/datasets/" in name)
     cluster.command("scontrol", "update", "partition=main", "state=drain")
     process = submit(tiny, *FILES, "--", data)

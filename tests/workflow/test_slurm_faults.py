@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The workflow on a SLURM that does not answer, or accepts no jobs, with stand-ins of SLURM's commands."""
+"""The workflow on a SLURM that does not answer or accepts no jobs, with stand-ins for SLURM's commands."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class StandIn:
         monkeypatch.setenv("SLURM_STAND_IN", str(self.folder))
 
     def calls(self, *words: str) -> list[list[str]]:
-        """Return the calls, each with its arguments, that begin with some words."""
+        """Return the calls, with their arguments, that begin with these words."""
         file = self.folder / "calls"
         calls = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         return [call for call in calls if call[: len(words)] == list(words)]
@@ -43,7 +43,7 @@ class StandIn:
 
 @pytest.fixture
 def slurm(tmp_path_factory, monkeypatch) -> StandIn:
-    """A stand-in of SLURM."""
+    """A stand-in for SLURM."""
     return StandIn(tmp_path_factory.mktemp("stand_in"), monkeypatch)
 
 
@@ -53,12 +53,12 @@ def data_set(workspace) -> str:
     return name
 
 
-def test_a_controller_that_does_not_answer_for_a_while(slurm, tiny):
+def test_jobs_continue_while_the_controller_does_not_answer(slurm, tiny):
     process = tiny.start(*SLURM, *FILES, "--", data_set(tiny))
     wait_for(slurm.requests, process, **PATIENT)
     (slurm.folder / "away").touch()
     before = len(slurm.calls("scontrol"))
-    # The plugin asks for the configuration once before it queries its jobs: it has not forgotten them after a failure.
+    # The plugin queries the configuration once before each query of its jobs, also after a failure.
     wait_for(lambda: len(slurm.calls("scontrol")) > before + 2, process, **PATIENT)
     (slurm.folder / "away").unlink()
     output, _ = process.communicate(timeout=300)
@@ -66,21 +66,21 @@ def test_a_controller_that_does_not_answer_for_a_while(slurm, tiny):
     assert len(slurm.requests()) == 1
 
 
-def test_a_refused_submission_is_repeated_with_the_same_request(slurm, tiny):
+def test_refused_submissions_are_repeated_with_the_same_request(slurm, tiny):
     (slurm.folder / "refusals").write_text(f"{LIMIT}\n" * MORE_THAN_THE_RETRIES)
     output = tiny.snakemake(*SLURM, *FILES, "--", data_set(tiny))
     assert f"waiting: SLURM accepts no jobs ({LIMIT}); next try in 1 s" in output
     assert slurm.requests() == [slurm.requests()[0]] * (MORE_THAN_THE_RETRIES + 1)
 
 
-def test_the_cores_of_the_profile_limit_one_job_and_not_all(slurm, tiny):
+def test_cores_of_the_profile_limit_single_jobs(slurm, tiny):
     models = [name for name in tiny.planned(*FILES, "--", "tiny_fig1") if name.endswith("model.npz")]
     tiny.snakemake(*SLURM, *FILES, "--group-components", "short_runs=1", "--", *models)
-    # The data set, and the two runs, of one CPU each.
+    # The data set and two runs, with one CPU each.
     assert [int(file.read_text()) for file in sorted(slurm.folder.glob("*/at_once"))] == [1, 1, 2]
 
 
-def test_a_submission_refused_for_good_is_not_repeated(slurm, tiny):
+def test_permanently_refused_submissions_are_not_repeated(slurm, tiny):
     (slurm.folder / "refusals").write_text("Requested node configuration is not available\n" * MORE_THAN_THE_RETRIES)
     output = tiny.snakemake(*SLURM, *FILES, "--", data_set(tiny), code=1)
     assert "Requested node configuration is not available" in output

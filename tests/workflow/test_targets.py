@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every target exists at every scale, and asks for the files it promises."""
+"""Targets of the workflow and their files at all scales."""
 
 import re
 
@@ -33,9 +33,9 @@ def planned_files(workspace, scale, target) -> set[str]:
 
 
 def files_of(workspace, targets) -> tuple[dict[str, set[str]], str]:
-    """Return the files of each target of the smoke scale, and all that is printed."""
-    shown = "--dry-run", "--logger-rbmbench-all-messages"
-    output = workspace.plan(*shown, *SCALES["smoke"], "--", *targets)
+    """Return the files of targets of the smoke scale, and the output."""
+    options = "--dry-run", "--logger-rbmbench-all-messages"
+    output = workspace.plan(*options, *SCALES["smoke"], "--", *targets)
     files = {target: set() for target in targets}
     for target, names in re.findall(r"^(?:local)?rule (\w+):\n    (?:input|output): (.+)$", output, re.MULTILINE):
         files.get(target, set()).update(names.split(", "))
@@ -46,13 +46,13 @@ def test_targets_make_their_files(workspace):
     workspace.keep_one_paper("popcd")
     targets = sorted(FILES.keys() - {"all"})
     files, output = files_of(workspace, [*targets, "forecast"])
-    # A job with a message shows that in place of its files.
+    # Jobs with a message show it in place of their files.
     assert re.search(r"^Job \d+: forecast$", output, re.MULTILINE)
     for target in targets:
         assert {f"results/smoke/{file}" for file in FILES[target]} <= files[target], target
 
 
-def test_the_arena_is_a_target_of_its_own(workspace):
+def test_the_arena_is_a_target_and_part_of_all(workspace):
     file = workspace.folder / "config/smoke.yaml"
     values = yaml.safe_load(file.read_text(encoding="utf-8"))
     papers = {key: values["overrides"][key] for key in ("cd_bias_bound", "arena")}
@@ -67,17 +67,17 @@ def test_the_arena_is_a_target_of_its_own(workspace):
 @pytest.mark.parametrize(
     "scale", [pytest.param(scale, marks=[] if scale == "smoke" else pytest.mark.slow) for scale in SCALES]
 )
-def test_everything_at_every_scale(workspace, scale):
+def test_target_all_has_the_files_of_all_targets(workspace, scale):
     planned = planned_files(workspace, scale, "all")
     assert {f"results/{scale}/{file}" for file in FILES["all"]} <= planned
     assert all(file.startswith(f"results/{scale}/") for file in planned - {"output_file"})
 
 
-def test_everything_is_made_when_nothing_is_asked_for(tiny):
+def test_all_is_the_default_target(tiny):
     assert tiny.jobs(*FILES_OF_TINY) == tiny.jobs(*FILES_OF_TINY, "--", "all") != {}
 
 
-def test_a_mistake_is_one_line_before_any_work(workspace):
+def test_an_invalid_claim_raises_a_one_line_error_before_any_job(workspace):
     file = workspace.folder / "config/claims/ucd.yaml"
     file.write_text(file.read_text().replace("kind: final_gap", "kind: final_gpa", 1))
     output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
@@ -88,7 +88,7 @@ def test_a_mistake_is_one_line_before_any_work(workspace):
 
 
 @pytest.mark.slow
-def test_no_shell_runs_the_name_of_a_configuration(tiny):
+def test_names_of_configurations_are_not_run_by_a_shell(tiny):
     name = "config/x.yaml;touch y;#.yaml"
     (tiny.folder / "config/tiny.yaml").rename(tiny.folder / name)
     tiny.snakemake("--configfile", name, "--", "forecast")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smoke scale and blocks of trials, killed a hundred times at random moments, and disks that fill up at such.
+"""The smoke scale and blocks of trials killed at random moments, and disks that are full at random moments.
 
 Takes an hour. Run it by::
 
     RBMBENCH_KILLS=100 RBMBENCH_FULL_DISKS=30 python -m pytest -m slow -s tests/workflow/test_thorough.py
 
-The variables say how often; without them each test makes two tries. RBMBENCH_UNDISTURBED names a folder results/smoke
-of the same code on the same machine, which is made first if it is not given.
+The variables are numbers of repetitions, by default 2. RBMBENCH_UNDISTURBED names a folder results/smoke
+of the same code on the same machine, which is computed first if it is not given.
 """
 
 import os
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 
 def contents(results: Path) -> dict[str, object]:
-    """Return what all jobs have computed, by file; times are left out."""
+    """Return the outputs of all jobs by file, without times."""
     files: dict[str, object] = {}
     for kind in jobs.kinds():
         for path in (path for name in kind.files for path in results.glob(f"**/{kind.folder}/**/{name}")):
@@ -60,7 +60,7 @@ def contents(results: Path) -> dict[str, object]:
 
 @pytest.fixture(params=[SMOKE, BLOCKS], ids=["smoke", "blocks"])
 def scale(request, repository, tmp_path_factory, workspace):
-    """A workspace, arguments of make, and what an undisturbed run computes."""
+    """A workspace, arguments of make, and the outputs of an undisturbed run."""
     undisturbed = new_workspace(repository, tmp_path_factory.mktemp("undisturbed"))
     for working_copy in (workspace, undisturbed):
         if request.param == BLOCKS:
@@ -74,12 +74,12 @@ def scale(request, repository, tmp_path_factory, workspace):
 
 
 def results_of(workspace, arguments) -> Path:
-    """Return the folder of results that the arguments of make ask for."""
+    """Return the folder of results of arguments of make."""
     return workspace.folder / "results" / Path(arguments[1]).stem
 
 
 def make(workspace, *arguments: str) -> None:
-    """Run make to its end."""
+    """Run make."""
     process = workspace.start_make(*arguments)
     output, _ = process.communicate()
     assert process.returncode == 0, output
@@ -96,7 +96,7 @@ def group_of(process) -> list[psutil.Process]:
 
 
 def named(process, word: str) -> list[psutil.Process]:
-    """Return the processes of a session with a word in their program's name."""
+    """Return the processes of a session with a word in the name of their program."""
     matches = []
     for member in group_of(process):
         with suppress(psutil.Error):
@@ -106,7 +106,7 @@ def named(process, word: str) -> list[psutil.Process]:
 
 
 def kill(process, target: str, number: int, choose: random.Random) -> bool:
-    """Send a signal to a part of a workflow; return whether there was one."""
+    """Send a signal to a part of a workflow; return whether the part exists."""
     if target == "group":
         os.killpg(process.pid, number)
         return True
@@ -120,7 +120,7 @@ def kill(process, target: str, number: int, choose: random.Random) -> bool:
 
 
 def seconds_to_end(process, longest: float) -> float:
-    """Return how long a session takes to end; at most ``longest``, and it is killed then."""
+    """Return the seconds until a session ends, at most ``longest``, when it is killed."""
     start = time.monotonic()
     while time.monotonic() < start + longest:
         process.poll()
@@ -134,19 +134,19 @@ def seconds_to_end(process, longest: float) -> float:
 
 
 def end(process, target: str, number: int) -> float:
-    """Wait for the end of all processes after a kill; return how long those took that were told to end."""
+    """Wait for the end of all processes after a kill; return the seconds of those that received a signal to end."""
     if target == "worker":
-        # The other job ends first, and Snakemake tells of the one that failed.
+        # The other job ends first, then Snakemake reports the failed one.
         return LONGEST if seconds_to_end(process, WAIT_FOR_JOBS) == WAIT_FOR_JOBS else 0.0
     if number == signal.SIGKILL and target != "group":
-        # What lives on is told to end, as the documentation says.
+        # The remaining processes are terminated, as documented.
         time.sleep(1.0)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
     return seconds_to_end(process, LONGEST)
 
 
-def test_a_hundred_kills_leave_the_same_bytes(scale, capsys):
+def test_results_after_kills_equal_undisturbed_ones(scale, capsys):
     workspace, arguments, undisturbed = scale
     moments, counts, times, rounds = random.Random(2026), Counter(), [], 0
     results = results_of(workspace, arguments)
@@ -179,13 +179,13 @@ def test_a_hundred_kills_leave_the_same_bytes(scale, capsys):
 
 
 def complete(results: Path) -> dict[str, bytes]:
-    """Return the files of all jobs that are finished, which have a meta.json."""
+    """Return the files of all finished jobs, which have a meta.json."""
     folders = [meta.parent for kind in jobs.kinds() for meta in results.glob(f"{kind.folder}/*/{META}")]
     return {str(file.relative_to(results)): file.read_bytes() for folder in folders for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("place", ["results", "logs", "temporary"])
-def test_nothing_finished_is_lost_when_a_disk_is_full(workspace, tmp_path_factory, place, capsys, monkeypatch):
+def test_results_of_finished_jobs_are_kept_when_a_disk_is_full(workspace, tmp_path_factory, place, capsys, monkeypatch):
     add_tiny_paper(workspace)
     moments, results, failed = random.Random(place), workspace.folder / "results/tiny", 0
     workspace.snakemake(*FILES, "--", "tiny_table1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A paper of a few runs that take no time, for tests of the workflow."""
+"""A paper of a few short runs, for tests of the workflow."""
 
 import copy
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ CLAIMS = {"claims": [CLAIM]}
 
 
 def add_tiny_paper(workspace: Workspace, paper: dict = PAPER, claims: dict = CLAIMS) -> None:
-    """Write a paper of the key "tiny" into a workspace, with its scale and its claims."""
+    """Write a paper with the key "tiny", its scale and its claims into a workspace."""
     for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": paper, "claims/tiny.yaml": claims}.items():
         (workspace.folder / "config" / name).write_text(yaml.safe_dump(values, sort_keys=False))
 
 
 def add_annealed_paper(workspace: Workspace, trials: int, algorithms: Sequence[str], iterations: int = 20) -> None:
-    """Write a paper of runs that are annealed, since neither of their layers can be enumerated."""
+    """Write a paper of runs whose layers are too large for enumeration, so that they are annealed."""
     paper = copy.deepcopy(PAPER)
     paper["defaults"] |= {"trials": trials, "annealing": {"particles": 7, "temperatures": 11}}
     paper["data"]["bars"] |= {"options": {"side": 6}, "rows": 128, "visible": 36}
@@ -47,7 +47,7 @@ def add_annealed_paper(workspace: Workspace, trials: int, algorithms: Sequence[s
 
 
 def without_bundles(workspace: Workspace) -> None:
-    """Give each short job a process of its own."""
+    """Run each short job in its own process."""
     rules = workspace.folder / "workflow/rules/common.smk"
     before, line, after = rules.read_text().partition("BUNDLES = bundles_of(PLAN)")
     assert line
@@ -55,7 +55,7 @@ def without_bundles(workspace: Workspace) -> None:
 
 
 def cut_into_blocks(workspace: Workspace) -> None:
-    """Make each trial a block of its own, however short the jobs are."""
+    """Divide all jobs into blocks of one trial."""
     rules = workspace.folder / "workflow/rules/common.smk"
     before, line, after = rules.read_text().partition("BLOCKS_OF = ")
     short = "from rbmbench.planning import blocks\n\nblocks.LITTLE_SECONDS = blocks.MOST_SECONDS = 0\n"

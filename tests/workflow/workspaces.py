@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A workspace with the workflow in it, and Snakemake to run there."""
+"""Workspaces with a copy of the workflow, and processes of Snakemake in them."""
 
 import multiprocessing
 import os
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import yaml
 
-# A process that has loaded Snakemake and what the workflow imports first, and is forked where nothing is computed.
+# A process that has imported Snakemake and modules of the workflow, forked for calls that compute nothing.
 LOADED = multiprocessing.get_context("forkserver")
 LOADED.set_forkserver_preload(["snakemake.cli", "rbmbench.planning.plan", "rbmbench.reporting.claims.files"])
-# SLURM is asked for the state of jobs more often than a cluster that others use too; the profile's minutes are seconds.
+# States of jobs are queried more often than on a shared cluster; the profile's minutes are seconds.
 SLURM = ("--workflow-profile", "workflow/profiles/slurm", "--cores", "1", "--latency-wait", "10")
 SLURM += ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "10")
 SLURM += ("--max-jobs-per-timespan", "100/1s")
@@ -30,27 +30,27 @@ PARTS = ("Snakefile", "Makefile", "profiles", "workflow", "config", "notebooks",
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder with a copy of the workflow, where it can be changed and run."""
+    """A folder with a copy of the workflow that can be changed and run."""
 
     folder: Path
 
     def snakemake(self, *arguments: str, code: int = 0, seconds: float = 600, fault: str = "") -> str:
-        """Run Snakemake, check its exit code, and return all that it printed."""
+        """Run Snakemake, check its exit code, and return its output."""
         done = self.start(*arguments, fault=fault)
         output, _ = done.communicate(timeout=seconds)
         assert done.returncode == code, output
         return output
 
     def plan(self, *arguments: str, code: int = 0) -> str:
-        """Do the same for a call that computes nothing, without the two seconds that Snakemake takes to be loaded."""
-        if os.environ.get("PYTHONPATH") != PYTHONPATH:  # of another package than the one that is loaded
+        """Like `snakemake`, for calls that compute nothing, without the two seconds of Snakemake's imports."""
+        if os.environ.get("PYTHONPATH") != PYTHONPATH:  # another package than the imported one
             return self.snakemake(*arguments, code=code)
         exit_code, text = self.run_loaded(*arguments)
         assert exit_code == code, text
         return text
 
     def run_loaded(self, *arguments: str, seconds: float = 600) -> tuple[int | None, str]:
-        """Run Snakemake in a process that has loaded it; return its exit code and what it printed."""
+        """Run Snakemake in a process that has imported it; return its exit code and output."""
         with tempfile.NamedTemporaryFile() as output:
             values = self.folder, _environment(""), output.name
             process = LOADED.Process(target=_run_snakemake, args=(_with_options(arguments), *values))
@@ -60,16 +60,16 @@ class Workspace:
             return process.exitcode, output.read().decode()
 
     def start(self, *arguments: str, fault: str = "", within: Sequence[str] = ()) -> subprocess.Popen:
-        """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py.
+        """Start Snakemake in a new process group; its jobs have the fault, see faulty/sitecustomize.py.
 
-        ``within`` is a command that runs it somewhere else, see `disks.Disk`.
+        ``within`` is a command in which it is run, see `disks.Disk`.
         """
-        there = [*within, "env", "-C", str(self.folder)] if within else []
-        command = [*there, sys.executable, "-m", "snakemake", *_with_options(arguments)]
+        prefix = [*within, "env", "-C", str(self.folder)] if within else []
+        command = [*prefix, sys.executable, "-m", "snakemake", *_with_options(arguments)]
         return _started(command, fault, cwd=self.folder, start_new_session=True)
 
     def start_make(self, *arguments: str) -> subprocess.Popen:
-        """Start make in a process group of its own, with the programs of these tests for its virtual environment."""
+        """Start make in a new process group, with the programs of this environment as its virtual environment."""
         for name in ("requirements.lock", "pyproject.toml"):
             (self.folder / name).touch()
         (self.folder / ".venv").mkdir(exist_ok=True)
@@ -79,7 +79,7 @@ class Workspace:
         return _started(["make", *arguments], cwd=self.folder, start_new_session=True)
 
     def mark_all_made(self, *files: str) -> None:
-        """Put every file of these configurations there, and have Snakemake record it as up to date."""
+        """Create all files of these configurations, recorded as up to date by Snakemake."""
         for name in self.planned(*files, "--", "all"):
             file = self.folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,12 +87,12 @@ class Workspace:
         self.plan("--touch", "--forceall", "--quiet", "all", *files)
 
     def planned(self, *arguments: str) -> list[str]:
-        """Return the files that targets need, below results/, whether they are there or not."""
+        """Return the files below results/ that targets need, existing or not."""
         lines = self.plan("--summary", *arguments).splitlines()
         return [name for line in lines if (name := line.split("\t")[0]).startswith("results/")]
 
     def jobs(self, *arguments: str) -> Counter:
-        """Return how many jobs of each rule would run, those of bundles together, targets left out."""
+        """Return the numbers of jobs that would run by rule, with all bundles together and without targets."""
         output = self.plan("--dry-run", "--quiet", "rules", "host", *arguments)
         table = output.partition("Job stats:")[2].partition("\n\n")[0]
         counts = Counter()
@@ -104,7 +104,7 @@ class Workspace:
         return counts
 
     def keep_one_paper(self, key: str) -> None:
-        """Leave the other papers out of the smoke scale: Snakemake is faster."""
+        """Leave the other papers out of the smoke scale, which is faster."""
         file = self.folder / "config/smoke.yaml"
         values = yaml.safe_load(file.read_text(encoding="utf-8"))
         values |= {"papers": [key], "overrides": {key: values["overrides"][key]}}
@@ -132,7 +132,7 @@ def new_workspace(repository: Path, folder: Path) -> Workspace:
 
 
 def wait_for(condition, process, seconds: float = 120.0, pause: float = 0.01):
-    """Return what a condition gives once it is true; fail if the process ends first."""
+    """Return the value of a condition once it is true; fail if the process ends first."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if outcome := condition():
@@ -143,12 +143,12 @@ def wait_for(condition, process, seconds: float = 120.0, pause: float = 0.01):
 
 
 def start_cli(arguments, fault: str = "", output: int = subprocess.PIPE) -> subprocess.Popen:
-    """Start a command of rbmbench in a process of its own, which may meet a fault, see faulty/sitecustomize.py."""
+    """Start a command of rbmbench in a new process, with a fault if given, see faulty/sitecustomize.py."""
     return _started([sys.executable, "-m", "rbmbench", *map(str, arguments)], fault, stdout=output)
 
 
 def run_cli(arguments, code: int = 0, fault: str = "") -> str:
-    """Run a command of rbmbench to its end, check its exit code, and return all that it printed."""
+    """Run a command of rbmbench, check its exit code, and return its output."""
     process = start_cli(arguments, fault)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == code, output
@@ -179,7 +179,7 @@ def _run_snakemake(arguments: list[str], folder: Path, variables: dict[str, str]
 
 
 def _environment(fault: str) -> dict[str, str]:
-    """Return the variables of a process: a checkpoint at every evaluation by default, and a fault if there is one."""
+    """Return the environment of a process, with a checkpoint at every evaluation by default, and the fault if given."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SNAKEMAKE"))}
     path = [str(Path(__file__).parent / "faulty"), *filter(None, [variables.get("PYTHONPATH")])]
     faulty = {"PYTHONPATH": os.pathsep.join(path), "RBMBENCH_TEST_FAULT": fault} if fault else {}

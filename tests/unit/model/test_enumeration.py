@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Enumerated Gibbs chains against tables over all states."""
+"""Transition matrices and distributions of Gibbs chains against tables over all states."""
 
 import numpy as np
 import pytest
@@ -19,22 +19,22 @@ def model(m, n, scale=1.0, dtype=np.float64):
 
 
 @SIZES
-def test_a_step_has_the_enumerated_law(m, n):
+def test_transition_matrix_is_the_enumerated_one(m, n):
     rbm, tables = model(m, n)
     np.testing.assert_allclose(transition_matrix(rbm), [table.gibbs for table in tables], rtol=0, atol=1e-14)
 
 
 @SIZES
 @pytest.mark.parametrize("k", [0, 1, 2, 11])
-def test_half_steps_give_the_power_of_the_matrix(m, n, k):
+def test_distribution_after_k_steps_is_that_of_the_matrix_power(m, n, k):
     rbm, tables = model(m, n)
     start = np.random.default_rng(1).dirichlet(np.ones(2**m), R)
     expected = [mu @ np.linalg.matrix_power(table.gibbs, k) for mu, table in zip(start, tables, strict=True)]
-    # Each step rounds anew.
+    # Rounding errors add up over the steps.
     np.testing.assert_allclose(distribution_after(rbm, start, k), expected, rtol=0, atol=(k + 1) * 1e-14)
 
 
-def test_the_model_is_stationary():
+def test_distribution_of_the_model_is_stationary():
     rbm, tables = model(5, 3, scale=2.0)
     distribution = visible_distribution(rbm)
     np.testing.assert_allclose(distribution, [table.joint.sum(axis=1) for table in tables], rtol=1e-12)
@@ -49,20 +49,20 @@ def test_large_weights_do_not_overflow():
     np.testing.assert_allclose(distribution, expected, rtol=0, atol=1e-12)
 
 
-def test_parameters_of_single_precision_are_computed_with_in_double():
+def test_matrices_of_float32_parameters_are_computed_in_float64():
     rbm, _ = model(5, 3, dtype=np.float32)
     matrix = transition_matrix(rbm)
     assert matrix.dtype == np.float64
     np.testing.assert_array_equal(matrix, transition_matrix(rbm.astype(np.float64)))
 
 
-def test_rows_are_counted_by_their_states():
+def test_empirical_distribution_counts_the_rows_of_each_state():
     rows = binary_data(23, 5)
     numbers = Enumerated.of(random_rbm(5, 3)).numbers_of(rows)
     np.testing.assert_allclose(empirical_distribution(rows) * 23, np.bincount(numbers, minlength=32), rtol=1e-12)
 
 
-def test_too_many_units_are_refused():
+def test_too_many_units_raise():
     with pytest.raises(
         SettingsError, match="must have at most 24 units in both layers together, got 13 visible and 12 hidden units"
     ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Half steps of block Gibbs sampling, chains and weighted statistics, by hand on the documented uniforms."""
+"""Half steps of block Gibbs sampling, chains and weighted statistics against a reference on the same uniforms."""
 
 import numpy as np
 import pytest
@@ -28,40 +28,40 @@ def rows(units, seed=0):
 
 
 def sampled(mean, stream):
-    """Return the sample that the next draw of the stream makes of the means."""
+    """Return the sample that the next draw of the stream gives for the means."""
     return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
 
 
-def hidden_by_hand(rbm, visible):
+def expected_hidden_mean(rbm, visible):
     return np.stack([sigmoid(v @ W + c) for v, W, c in zip(visible, rbm.W, rbm.c, strict=True)])
 
 
-def visible_by_hand(rbm, hidden):
+def expected_visible_mean(rbm, hidden):
     return np.stack([sigmoid(h @ W.T + b) for h, W, b in zip(hidden, rbm.W, rbm.b, strict=True)])
 
 
 def test_half_steps_sample_the_conditionals(rbm):
-    visible, hidden, ours, theirs = rows(M), rows(N, 1), training_stream(R), training_stream(R)
-    np.testing.assert_allclose(hidden_mean(rbm, visible, Buffers()), hidden_by_hand(rbm, visible), rtol=1e-13)
-    expected = sampled(hidden_by_hand(rbm, visible), ours)
-    np.testing.assert_array_equal(sample_hidden(rbm, visible, theirs, Buffers()), expected)
-    expected = sampled(visible_by_hand(rbm, hidden), ours)
-    np.testing.assert_array_equal(sample_visible(rbm, hidden, theirs, Buffers()), expected)
-    assert theirs.number == 2
+    visible, hidden, stream, other = rows(M), rows(N, 1), training_stream(R), training_stream(R)
+    np.testing.assert_allclose(hidden_mean(rbm, visible, Buffers()), expected_hidden_mean(rbm, visible), rtol=1e-13)
+    expected = sampled(expected_hidden_mean(rbm, visible), stream)
+    np.testing.assert_array_equal(sample_hidden(rbm, visible, other, Buffers()), expected)
+    expected = sampled(expected_visible_mean(rbm, hidden), stream)
+    np.testing.assert_array_equal(sample_visible(rbm, hidden, other, Buffers()), expected)
+    assert other.number == 2
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_chains_end_before_their_last_visible_half_step(rbm, k):
-    visible, ours, theirs = rows(M), training_stream(R), training_stream(R)
-    start = hidden_by_hand(rbm, visible)
-    hidden = sampled(start, ours)
+    visible, stream, other = rows(M), training_stream(R), training_stream(R)
+    hidden_means = expected_hidden_mean(rbm, visible)
+    hidden = sampled(hidden_means, stream)
     for _ in range(k - 1):
-        v = sampled(visible_by_hand(rbm, hidden), ours)
-        hidden = sampled(hidden_by_hand(rbm, v), ours)
-    kept = start.copy()
-    np.testing.assert_array_equal(run_chain(rbm, start, k, theirs, Buffers()), hidden)
-    assert theirs.number == 2 * k - 1
-    np.testing.assert_array_equal(start, kept)
+        v = sampled(expected_visible_mean(rbm, hidden), stream)
+        hidden = sampled(expected_hidden_mean(rbm, v), stream)
+    before = hidden_means.copy()
+    np.testing.assert_array_equal(run_chain(rbm, hidden_means, k, other, Buffers()), hidden)
+    assert other.number == 2 * k - 1
+    np.testing.assert_array_equal(hidden_means, before)
 
 
 @pytest.mark.parametrize("weights", ["none", "positive", "any sign"])

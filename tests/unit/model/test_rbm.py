@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""RBMs: energies and conditionals by enumeration, replica axes, shapes that do not fit, initial parameters."""
+"""RBMs: energies and conditionals against enumeration, replica axes, invalid parameters, initial parameters."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def test_free_energy_does_not_overflow():
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0, 2.0])
-def test_conditionals_are_those_of_the_tempered_table(rbm, beta):
+def test_conditional_means_are_those_of_the_tempered_table(rbm, beta):
     table = Enumerated.of(rbm, beta)
     hidden_mean = table.hidden_given_visible @ table.hidden
     visible_mean = table.visible_given_hidden @ table.visible
@@ -57,31 +57,31 @@ def test_conditionals_are_those_of_the_tempered_table(rbm, beta):
 
 
 def test_leading_axes_are_replicas():
-    many = random_rbm(M, N, (2, 7), seed=2)
+    replicas = random_rbm(M, N, (2, 7), seed=2)
     rng = np.random.default_rng(0)
     visible, hidden = (rng.random((2, 7, 11, units)) < 0.5 for units in (M, N))
     visible, hidden = visible.astype(float), hidden.astype(float)
     for index in np.ndindex(2, 7):
-        replica, v, h = many[index], visible[index], hidden[index]
+        replica, v, h = replicas[index], visible[index], hidden[index]
         assert replica.W.shape == (M, N)
-        np.testing.assert_allclose(many.energy(visible, hidden)[index], replica.energy(v, h), rtol=1e-12)
-        np.testing.assert_allclose(many.free_energy(visible)[index], replica.free_energy(v), rtol=1e-12)
-        np.testing.assert_allclose(many.hidden_mean(visible)[index], replica.hidden_mean(v), rtol=1e-12)
-        np.testing.assert_allclose(many.visible_mean(hidden)[index], replica.visible_mean(h), rtol=1e-12)
+        np.testing.assert_allclose(replicas.energy(visible, hidden)[index], replica.energy(v, h), rtol=1e-12)
+        np.testing.assert_allclose(replicas.free_energy(visible)[index], replica.free_energy(v), rtol=1e-12)
+        np.testing.assert_allclose(replicas.hidden_mean(visible)[index], replica.hidden_mean(v), rtol=1e-12)
+        np.testing.assert_allclose(replicas.visible_mean(hidden)[index], replica.visible_mean(h), rtol=1e-12)
 
 
-def test_the_same_rows_serve_all_replicas(table):
-    many = random_rbm(M, N, (7,), seed=2)
-    assert many.free_energy(table.visible).shape == (7, 2**M)
-    np.testing.assert_allclose(many.free_energy(table.visible)[3], many[3].free_energy(table.visible), rtol=1e-12)
+def test_rows_without_a_replica_axis_are_shared_by_all_replicas(table):
+    rbms = random_rbm(M, N, (7,), seed=2)
+    assert rbms.free_energy(table.visible).shape == (7, 2**M)
+    np.testing.assert_allclose(rbms.free_energy(table.visible)[3], rbms[3].free_energy(table.visible), rtol=1e-12)
 
 
-def test_copies_types_and_sizes():
+def test_units_types_copies_and_names_of_parameters():
     rbm = random_rbm(M, N, dtype=np.float32)
     assert (rbm.visible_units, rbm.hidden_units) == (M, N)
     assert rbm.astype(np.float32).W is rbm.W
-    precise = rbm.astype(np.float64)
-    assert {p.dtype for p in (precise.W, precise.b, precise.c)} == {np.dtype(np.float64)}
+    double = rbm.astype(np.float64)
+    assert {p.dtype for p in (double.W, double.b, double.c)} == {np.dtype(np.float64)}
     copy = rbm.copy()
     for name in ("W", "b", "c"):
         np.testing.assert_array_equal(getattr(copy, name), getattr(rbm, name))
@@ -100,7 +100,7 @@ def test_copies_types_and_sizes():
         ((2, 5, 3), (2, 5), (3,)),
     ],
 )
-def test_shapes_that_do_not_fit_are_one_line(W, b, c):
+def test_incompatible_shapes_raise_a_one_line_error(W, b, c):
     with pytest.raises(SettingsError) as caught:
         RBM(np.zeros(W), np.zeros(b), np.zeros(c))
     message = str(caught.value)
@@ -110,7 +110,7 @@ def test_shapes_that_do_not_fit_are_one_line(W, b, c):
 
 
 @pytest.mark.parametrize(
-    ("types", "kept"),
+    ("types", "expected"),
     [
         ((np.float32,) * 3, np.float32),
         ((np.float16,) * 3, np.float32),
@@ -125,26 +125,26 @@ def test_shapes_that_do_not_fit_are_one_line(W, b, c):
         ((">f8", "<f4", ">i2"), np.float64),
     ],
 )
-def test_parameters_have_one_type_of_the_machine(types, kept):
+def test_parameters_are_converted_to_one_native_type(types, expected):
     values = [np.arange(size).reshape(shape) % 2 for size, shape in ((15, (5, 3)), (5, 5), (3, 3))]
     rbm = RBM(*(value.astype(dtype) for value, dtype in zip(values, types, strict=True)))
     for parameter, value in zip(rbm.parameters, values, strict=True):
-        assert parameter.dtype == kept
+        assert parameter.dtype == expected
         assert parameter.dtype.isnative
         np.testing.assert_array_equal(parameter, value)
 
 
 @pytest.mark.parametrize("dtype", [complex, "U3", object, "M8[s]"])
-def test_parameters_that_are_no_real_numbers_are_one_line(dtype):
+def test_parameters_that_are_not_real_numbers_raise(dtype):
     with pytest.raises(SettingsError, match=r"^RBM: types .*, float64, float64: must be real numbers$"):
         RBM(np.zeros((5, 3), dtype), np.zeros(5), np.zeros(3))
 
 
-def test_parameters_as_they_should_be_are_not_copied():
+def test_contiguous_parameters_of_one_type_are_not_copied():
     parameters = [np.zeros(shape, np.float32) for shape in ((2, 5, 3), (2, 5), (2, 3))]
     rbm = RBM(*parameters)
-    assert all(ours is array for ours, array in zip(rbm.parameters, parameters, strict=True))
-    # The parts of a run are trained in place.
+    assert all(parameter is array for parameter, array in zip(rbm.parameters, parameters, strict=True))
+    # Trials of a run are trained in place.
     for part in (rbm.replicas, rbm[1:], rbm[1]):
         part.W[...] = part.b[...] = part.c[...] = 7
         assert all((array[1] == 7).all() for array in parameters)
@@ -152,25 +152,25 @@ def test_parameters_as_they_should_be_are_not_copied():
 
 
 @pytest.mark.parametrize("index", [slice(None, None, 2), slice(None, None, -1), (slice(None), 1), [2, 0]])
-def test_parts_that_are_no_block_are_in_order_again(index):
-    many = random_rbm(M, N, (3, 2), seed=2)
-    for part, whole in zip(many[index].parameters, many.parameters, strict=True):
+def test_strided_parts_are_copied_to_contiguous_arrays(index):
+    replicas = random_rbm(M, N, (3, 2), seed=2)
+    for part, whole in zip(replicas[index].parameters, replicas.parameters, strict=True):
         assert part.flags.c_contiguous
         np.testing.assert_array_equal(part, whole[index])
 
 
-@pytest.mark.parametrize("spoilt", ["W", "b", "c"])
+@pytest.mark.parametrize("name", ["W", "b", "c"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_parameters_are_finite(spoilt, value):
+def test_parameters_that_are_not_finite_raise(name, value):
     rbm = random_rbm(M, N, (2,))
     parameters = rbm.copy().parameters
-    getattr(parameters, spoilt)[1, -1] = value
+    getattr(parameters, name)[1, -1] = value
     with pytest.raises(SettingsError, match=r"^RBM: parameters must be finite"):
         RBM(*parameters)
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, 1e38), (np.float64, 1e308)])
-def test_energies_do_not_overflow(dtype, large):
+def test_parameters_whose_energies_overflow_raise(dtype, large):
     parameters = [np.full(shape, large, dtype) for shape in ((5, 3), (5,), (3,))]
     with pytest.raises(SettingsError, match=r"with absolute values up to .* for energies of this size in") as caught:
         RBM(*parameters)
@@ -187,7 +187,7 @@ def test_energies_do_not_overflow(dtype, large):
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0), (0, 5, 3)])
-def test_there_are_units_and_models(shape):
+def test_empty_parameters_raise(shape):
     parameters = np.zeros(shape), np.zeros(shape[:-1]), np.zeros((*shape[:-2], shape[-1]))
     with pytest.raises(SettingsError, match="are empty; must have shapes"):
         RBM(*parameters)
@@ -195,7 +195,7 @@ def test_there_are_units_and_models(shape):
         random_rbm(M, N, (2,))[2:]
 
 
-def test_states_that_do_not_fit_together_are_one_line():
+def test_incompatible_states_raise_a_one_line_error():
     rbm = random_rbm(M, N, (2,))
     with pytest.raises(DataError, match=r"^axes of visible and hidden states: must be .*, got \(7,\) and \(11,\)$"):
         rbm.energy(np.zeros((7, M)), np.zeros((11, N)))
@@ -214,7 +214,7 @@ def test_statistics_subtract_and_flatten_in_the_documented_order():
 
 @pytest.mark.parametrize(("kind", "law"), [("uniform", ("uniform", (-0.3, 0.6))), ("normal", ("norm", (0, 0.3)))])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_initial_parameters_follow_their_law(kind, law, dtype):
+def test_initial_parameters_have_their_distribution(kind, law, dtype):
     # Error rate 3e-4: three Kolmogorov-Smirnov tests of 1e-4 each.
     rbm = initial_rbm(101, 61, training_stream(17), kind, 0.3, dtype)
     assert (rbm.W.shape, rbm.b.shape, rbm.c.shape) == ((17, 101, 61), (17, 101), (17, 61))
@@ -225,23 +225,23 @@ def test_initial_parameters_follow_their_law(kind, law, dtype):
 
 
 def test_initial_parameters_of_a_trial_do_not_depend_on_the_others():
-    among = initial_rbm(M, N, training_stream(25))
+    batch = initial_rbm(M, N, training_stream(25))
     stream = training_stream(25)
     stream.trials = stream.trials[7:8]
-    alone = initial_rbm(M, N, stream)
+    single = initial_rbm(M, N, stream)
     for name in ("W", "b", "c"):
-        assert getattr(alone, name).tobytes() == getattr(among, name)[7:8].tobytes()
-        assert not np.array_equal(getattr(among, name)[6], getattr(among, name)[7])
+        assert getattr(single, name).tobytes() == getattr(batch, name)[7:8].tobytes()
+        assert not np.array_equal(getattr(batch, name)[6], getattr(batch, name)[7])
     assert stream.number == 3
 
 
-def test_base_rate_is_the_inverse_sigmoid_of_the_mean_half_a_row_from_the_ends():
+def test_base_rate_is_the_logit_of_the_mean_clipped_by_half_a_row():
     data = np.array([[0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 0, 1], [0, 1, 0, 1]], np.uint8)
     rates = np.array([0.125, 0.875, 0.25, 0.5])
     np.testing.assert_allclose(1 / (1 + np.exp(-clipped_base_rate(data))), rates, rtol=1e-14)
 
 
-def test_base_rate_biases_change_nothing_but_the_biases():
+def test_base_rate_biases_leave_the_weights_unchanged():
     bias = np.linspace(-2, 2, M)
     rbm = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32, "base_rate", bias)
     drawn = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be done with trained RBMs: drawing samples, saving and loading."""
+"""Sampling from trained RBMs, saving and loading them."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ def test_samples_have_the_leading_axes_of_the_parameters(leading):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "message"),
     [
         ({"count": 0}, "option 'count': must be an integer >= 1, got 0"),
         ({"count": 2.5}, "option 'count': must be an integer >= 1, got 2.5"),
@@ -34,8 +34,8 @@ def test_samples_have_the_leading_axes_of_the_parameters(leading):
         ({"count": 2, "temperatures": 1}, "option 'temperatures': must be an integer >= 2, got 1"),
     ],
 )
-def test_samples_that_cannot_be_are_one_line(arguments, line):
-    with pytest.raises(SettingsError, match=f"^{line}"):
+def test_invalid_arguments_of_sample_raise_a_one_line_error(arguments, message):
+    with pytest.raises(SettingsError, match=f"^{message}"):
         random_rbm(M, N).sample(**arguments)
 
 
@@ -50,13 +50,13 @@ def test_rows_with_missing_values_are_completed(leading):
     np.testing.assert_array_equal(samples, rbm.sample(11, seed=13, sweeps=2, clamp=frame))
     first = rbm.sample(11, seed=13, sweeps=2, clamp=frame.iloc[0])
     np.testing.assert_array_equal(samples[..., 0, :, :], first)
-    # Other rows have other random numbers: two rows with the same held units are completed differently.
+    # Random numbers depend on the row: two rows with the same clamped units are completed differently.
     twice = rbm.sample(11, seed=13, sweeps=2, clamp=[rows[2]] * 2)
     assert (twice[..., 0, :, :] != twice[..., 1, :, :]).any()
 
 
 @pytest.mark.parametrize(
-    ("clamp", "line"),
+    ("clamp", "message"),
     [
         ([0, 1, 0.5, 0, 0], "clamp: must be 0, 1 and missing values .*, got the value 0.5"),
         ([0, 1], "clamp: must be 5, .*, got 2 columns"),
@@ -64,20 +64,20 @@ def test_rows_with_missing_values_are_completed(leading):
         ([[[0] * M]], r"clamp: must .*, got shape \(1"),
     ],
 )
-def test_units_that_cannot_be_held_are_one_line(clamp, line):
-    with pytest.raises(DataError, match=f"^{line}"):
+def test_invalid_clamped_units_raise_a_one_line_error(clamp, message):
+    with pytest.raises(DataError, match=f"^{message}"):
         random_rbm(M, N).sample(2, clamp=clamp)
 
 
 @pytest.mark.parametrize("leading", [(), (7,), (2, 7)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_what_is_saved_is_loaded(tmp_path, leading, dtype):
+def test_a_saved_model_is_loaded(tmp_path, leading, dtype):
     rbm = random_rbm(M, N, leading, seed=1, dtype=dtype)
     rbm.save(tmp_path / "mine")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-    for ours, theirs in zip(rbm.parameters, RBM.load(tmp_path / "mine").parameters, strict=True):
-        assert ours.dtype == theirs.dtype
-        np.testing.assert_array_equal(ours, theirs)
+    for saved, loaded in zip(rbm.parameters, RBM.load(tmp_path / "mine").parameters, strict=True):
+        assert loaded.dtype == saved.dtype
+        np.testing.assert_array_equal(loaded, saved)
 
 
 def test_the_models_of_a_run_are_loaded(tmp_path):
@@ -87,7 +87,7 @@ def test_the_models_of_a_run_are_loaded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "line"),
+    ("changes", "message"),
     [
         ({"W": None}, "array 'W' is missing, got b, c"),
         ({"W": np.zeros(N)}, r"must be \(..., m, n\), \(..., m\), \(..., n\), got W \(3,\), b \(5,\), c \(3,\)"),
@@ -95,27 +95,27 @@ def test_the_models_of_a_run_are_loaded(tmp_path):
         ({"b": np.zeros(M, int)}, "b: must be float32 or float64, one type for all, got int64"),
     ],
 )
-def test_a_file_that_holds_no_model_is_one_line(tmp_path, wrong, line):
-    arrays = random_rbm(M, N).parameters._asdict() | wrong
-    np.savez(tmp_path / "mine.npz", **{name: array for name, array in arrays.items() if array is not None})
-    with pytest.raises(ResultsError, match=rf"mine\.npz: {line}"):
+def test_a_file_without_a_model_raises_a_one_line_error(tmp_path, changes, message):
+    changes = random_rbm(M, N).parameters._asdict() | changes
+    np.savez(tmp_path / "mine.npz", **{name: array for name, array in changes.items() if array is not None})
+    with pytest.raises(ResultsError, match=rf"mine\.npz: {message}"):
         RBM.load(tmp_path / "mine.npz")
 
 
-def test_files_that_cannot_be_read_or_written_are_one_line(tmp_path):
-    for path, line in ((tmp_path / "none.npz", "is missing"), (tmp_path, "cannot be read")):
-        with pytest.raises(ResultsError, match=line):
+def test_unreadable_and_unwritable_files_raise_a_one_line_error(tmp_path):
+    for path, message in ((tmp_path / "none.npz", "is missing"), (tmp_path, "cannot be read")):
+        with pytest.raises(ResultsError, match=message):
             RBM.load(path)
     with pytest.raises(ResultsError, match="cannot be written"):
         random_rbm(M, N).save(tmp_path)
 
 
-def test_models_are_named_by_their_shapes():
+def test_repr_of_a_model_has_its_shapes():
     assert repr(random_rbm(M, N, (2,))) == "RBM(W (2, 5, 3), b (2, 5), c (2, 3), float64)"
     assert rbmbench.RBM is RBM
 
 
-def test_parameters_too_large_for_energies_are_one_line_with_the_file(tmp_path):
+def test_error_of_too_large_parameters_names_the_file(tmp_path):
     np.savez(tmp_path / "large.npz", W=np.full((M, N), 1e38, np.float32), b=np.zeros(M, "f4"), c=np.zeros(N, "f4"))
     with pytest.raises(ResultsError, match=r"large\.npz: RBM: parameters must be finite"):
         RBM.load(tmp_path / "large.npz")

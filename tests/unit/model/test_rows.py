@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data that are not rows of 0 and 1 are refused in one line by every public function that takes some."""
+"""Public functions raise a one-line error for data that are not rows of 0 and 1."""
 
 import numpy as np
 import pandas as pd
@@ -37,11 +37,11 @@ def start(name):
 
 
 def replica(data):
-    """Return what stands for states of one replica, or data as they are if they are no matrix."""
+    """Return a matrix as states of one replica, other data unchanged."""
     return data[None] if isinstance(data, np.ndarray) and data.ndim == 2 else data
 
 
-TAKE_ROWS = {
+OF_ROWS = {
     "train": train,
     "test rows": lambda data: train(DATA, test=data, test_likelihood=True),
     "log_likelihood": lambda data: likelihood.log_likelihood(MODEL, data, np.zeros(1)),
@@ -62,21 +62,21 @@ OF_ANY_WIDTH = {
     "IndirectSampling": likelihood.IndirectSampling,
     "build": lambda data: datasets.build("x", "X", train=data, source="x", preprocessing="x", options={}),
 }
-TAKE_STATES = {
+OF_STATES = {
     "stopping_times": lambda data: samplers.stopping_times(MODEL, replica(data), "rbm", 5, Stream(0, [0])),
     "samples": lambda data: likelihood.IndirectSampling(DATA).add(replica(data)),
     "reverse annealing": lambda data: likelihood.reverse_ais_log_partition(MODEL, replica(data), 2),
 }
-TAKE_MEANS = {
+OF_MEANS = {
     "free_energy": MODEL.free_energy,
     "energy": lambda data: MODEL.energy(data, np.zeros((ROWS, N))),
     "energy, hidden": lambda data: MODEL.energy(np.zeros((ROWS, M)), data[:, :N] if np.ndim(data) == 2 else data),
     "hidden_mean": MODEL.hidden_mean,
     "visible_mean": lambda data: rbmbench.RBM(*(MODEL.W.swapaxes(1, 2), MODEL.c, MODEL.b)).visible_mean(data),
 }
-BINARY = TAKE_ROWS | OF_ANY_WIDTH | TAKE_STATES
+BINARY = OF_ROWS | OF_ANY_WIDTH | OF_STATES
 EMPTY = [np.zeros((0, M), np.uint8), np.zeros((ROWS, 0), np.uint8)]
-NO_STATES = {
+INVALID = {
     "times 5": (DATA * 5, "the value 5"),
     "complex": (DATA * (1 + 0j), "ndarray of complex128"),
     "masked": (np.ma.masked_array(DATA, mask=DATA > 0), "masked entries"),
@@ -89,54 +89,54 @@ NO_STATES = {
 }
 
 
-@pytest.mark.parametrize("wrong", NO_STATES)
+@pytest.mark.parametrize("case", INVALID)
 @pytest.mark.parametrize("name", BINARY)
-def test_what_is_not_0_and_1_is_refused(name, wrong):
-    values, description = NO_STATES[wrong]
+def test_values_other_than_0_and_1_raise(name, case):
+    values, description = INVALID[case]
     if name == "test rows" and values is None:
-        return  # there are none
-    if (name, wrong) == ("train", "data set"):
-        return  # it takes one
+        return  # None: no test rows
+    if (name, case) == ("train", "data set"):
+        return  # train accepts a data set
     with pytest.raises(DataError, match=rf"\A.*: must .*, got {description}.*\Z"):
         BINARY[name](values)
 
 
 @pytest.mark.parametrize("values", [*EMPTY, DATA[0], DATA[None]], ids=["no rows", "no columns", "1-D", "3-D"])
-@pytest.mark.parametrize("name", [name for name in TAKE_ROWS | OF_ANY_WIDTH if name != "test rows"])
-def test_what_is_no_matrix_is_refused(name, values):
+@pytest.mark.parametrize("name", [name for name in OF_ROWS | OF_ANY_WIDTH if name != "test rows"])
+def test_arrays_that_are_not_matrices_raise(name, values):
     with pytest.raises(DataError, match=r": must .*, got (shape \(|0 columns)"):
-        (TAKE_ROWS | OF_ANY_WIDTH)[name](values)
+        (OF_ROWS | OF_ANY_WIDTH)[name](values)
 
 
-@pytest.mark.parametrize("name", [name for name in TAKE_ROWS | TAKE_MEANS if name not in ("train", "energy, hidden")])
-def test_other_widths_are_refused(name):
+@pytest.mark.parametrize("name", [name for name in OF_ROWS | OF_MEANS if name not in ("train", "energy, hidden")])
+def test_a_wrong_number_of_columns_raises(name):
     with pytest.raises(DataError, match=r": must (be|have) 7.*, got 3"):
-        (TAKE_ROWS | TAKE_MEANS)[name](DATA[:, :3])
+        (OF_ROWS | OF_MEANS)[name](DATA[:, :3])
 
 
-@pytest.mark.parametrize("name", TAKE_MEANS)
-def test_means_are_from_0_to_1(name):
-    TAKE_MEANS[name](DATA * 0.5)
-    for wrong in ("times 5", "complex", "masked", "not finite", "data set"):
+@pytest.mark.parametrize("name", OF_MEANS)
+def test_means_outside_0_to_1_raise(name):
+    OF_MEANS[name](DATA * 0.5)
+    for case in ("times 5", "complex", "masked", "not finite", "data set"):
         with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1.*, got .*"):
-            TAKE_MEANS[name](NO_STATES[wrong][0])
+            OF_MEANS[name](INVALID[case][0])
 
 
-@pytest.mark.parametrize("name", TAKE_MEANS)
-def test_means_of_one_axis_are_refused(name):
-    # Those of one row would meet the biases of each model.
+@pytest.mark.parametrize("name", OF_MEANS)
+def test_means_with_one_axis_raise(name):
+    # One row would be broadcast against the biases of each model.
     with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1.*, got shape \(7,\)"):
-        TAKE_MEANS[name](DATA[0])
+        OF_MEANS[name](DATA[0])
 
 
-def test_masked_entries_are_not_clamped():
+def test_a_masked_clamp_raises():
     clamp = np.ma.masked_array(DATA[0], mask=DATA[0] > 0)
     with pytest.raises(DataError, match=r"must be 0, 1 and missing values \(NaN\), .*, got masked entries"):
         MODEL[0].sample(2, clamp=clamp)
 
 
 @pytest.mark.parametrize("counts", [np.ones(ROWS - 2), -np.ones(ROWS), np.zeros(ROWS), np.full(ROWS, np.nan)])
-def test_weights_of_rows_are_one_for_each(counts):
+def test_counts_must_be_one_weight_per_row(counts):
     with pytest.raises(DataError, match=f"counts: must be {ROWS} numbers >= 0 with a positive sum, got .*"):
         likelihood.log_likelihood(MODEL, DATA, np.zeros(1), counts)
 
@@ -156,7 +156,7 @@ CONVERSIONS = {
 
 
 @pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
-def test_rows_of_any_type_are_the_same_rows(convert):
+def test_rows_of_every_type_are_converted_to_the_same_array(convert):
     rows = binary_rows(convert(DATA))
     assert rows.dtype == np.uint8
     assert rows.flags.c_contiguous
@@ -165,7 +165,7 @@ def test_rows_of_any_type_are_the_same_rows(convert):
     assert log_likelihoods == likelihood.log_likelihood(MODEL, DATA, np.zeros(1))
 
 
-def test_frames_of_words_or_with_missing_values_are_refused():
+def test_frames_with_strings_or_missing_values_raise():
     frame = pd.DataFrame(DATA).rename(columns=str)
     with pytest.raises(DataError, match=r"^data: must .*, got column '1' of (object|str)"):
         binary_rows(frame.astype({"1": str}))
@@ -173,7 +173,7 @@ def test_frames_of_words_or_with_missing_values_are_refused():
         binary_rows(frame.astype("Int64").replace(1, pd.NA))
 
 
-def test_a_device_keeps_its_rows():
+def test_rows_on_a_device_stay_there():
     rows = binary_rows(DeviceArray(DATA.astype(np.float32)), units=M)
     assert isinstance(rows, DeviceArray)
     assert rows.dtype == np.uint8
@@ -182,13 +182,13 @@ def test_a_device_keeps_its_rows():
 
 
 @pytest.mark.parametrize("convert", [np.ndarray.tolist, lambda part: pd.DataFrame(np.atleast_2d(part))])
-def test_parameters_are_arrays(convert):
+def test_parameters_that_are_not_arrays_raise(convert):
     with pytest.raises(SettingsError, match=r"^RBM: weights: must be an array.*, got a (list|DataFrame)"):
         rbmbench.RBM(*(convert(part) for part in (MODEL.W[0], MODEL.b[0], MODEL.c[0])))
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
-def test_threads_are_counted(threads):
+def test_threads_must_be_a_positive_integer(threads):
     for call in (
         lambda: train(DATA, threads=threads),
         lambda: likelihood.ais_log_partition(MODEL, 2, 2, threads=threads),

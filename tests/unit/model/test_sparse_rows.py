@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices train the models that dense ones train, and are never made dense as a whole."""
+"""Sparse matrices give the models of dense ones, and are never converted as a whole."""
 
 import tracemalloc
 
@@ -26,53 +26,53 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("hidden", "estimator", "update", "more"), MODELS)
-def test_sparse_rows_train_the_models_of_dense_ones(hidden, estimator, update, more):
+def test_models_of_sparse_and_dense_rows_are_equal(hidden, estimator, update, more):
     options = {"hidden": hidden, "estimator": estimator, "update": update, "batch": 13, "iterations": 17} | more
     if update == "cs_dcp":
         options["estimator"] = "cd"
-    dense, thin = (rbmbench.train(data, **options) for data in (DATA, sparse.csc_array(DATA)))
-    for ours, theirs in zip(thin.rbm.parameters, dense.rbm.parameters, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    dense, sparse_result = (rbmbench.train(data, **options) for data in (DATA, sparse.csc_array(DATA)))
+    for parameter, expected in zip(sparse_result.rbm.parameters, dense.rbm.parameters, strict=True):
+        np.testing.assert_array_equal(parameter, expected)
     # Likelihoods of equal rows are summed in another order.
-    np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
+    np.testing.assert_allclose(sparse_result.curve["value"], dense.curve["value"], rtol=1e-12)
     if hidden == 29:
         budget = {"particles": 3, "temperatures": 5}
-        pairs = (dense, DATA), (thin, sparse.coo_array(DATA))
+        pairs = (dense, DATA), (sparse_result, sparse.coo_array(DATA))
         curves = [result.annealed(data, **budget).curve for result, data in pairs]
         np.testing.assert_allclose(curves[1]["value"], curves[0]["value"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("hidden", [2, 29])
-def test_the_whole_set_is_never_dense(hidden):
+def test_memory_of_sparse_training_is_below_that_of_dense_rows(hidden):
     rows, columns = 5003, 20011
     matrix = sparse.random_array((rows, columns), density=1e-3, format="csr", rng=0, dtype=np.float32)
     matrix.data[:] = 1
     batch = {"batch": 11, "iterations": 3}
-    rbmbench.train(matrix[:23], hidden=hidden, **batch)  # compiles
+    rbmbench.train(matrix[:23], hidden=hidden, **batch)  # compilation
     tracemalloc.start()
     rbmbench.train(matrix, hidden=hidden, **batch)
     RBMTransformer(hidden, batch_size=97, n_iter=1).fit(matrix).transform(matrix)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < rows * columns  # bytes of its entries
+    assert peak < rows * columns  # bytes of the dense matrix
 
 
-def test_a_transformer_takes_sparse_rows_as_dense_ones():
-    thin = sparse.csr_array(DATA * 0.75)
+def test_a_transformer_gives_equal_results_for_sparse_and_dense_rows():
+    matrix = sparse.csr_array(DATA * 0.75)
     models = [RBMTransformer(5, n_iter=3, threshold=0.5, early_stopping=True, random_state=3) for _ in range(2)]
-    for model, rows in zip(models, (thin.toarray(), thin), strict=True):
+    for model, rows in zip(models, (matrix.toarray(), matrix), strict=True):
         model.fit(rows)
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
     for method in ("transform", "score_samples", "pseudo_likelihood"):
-        outputs = [getattr(model, method)(rows) for model, rows in zip(models, (thin.toarray(), thin), strict=True)]
+        outputs = [getattr(model, method)(rows) for model, rows in zip(models, (matrix.toarray(), matrix), strict=True)]
         np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-12)
-    # Below a threshold of 0 all entries that are not stored are 1.
+    # At a threshold below 0, entries that are not stored are 1.
     np.testing.assert_array_equal(
-        *(RBMTransformer(5, n_iter=1, threshold=-1, random_state=3).fit(rows).components_ for rows in (thin, DATA))
+        *(RBMTransformer(5, n_iter=1, threshold=-1, random_state=3).fit(rows).components_ for rows in (matrix, DATA))
     )
 
 
-def test_entries_are_summed_and_zeros_left_out():
+def test_duplicate_entries_are_summed_and_zeros_dropped():
     stored = sparse.coo_array(([1, 0, 2, -1], ([0, 0, 1, 1], [1, 2, 0, 0])), shape=(3, 5))
     rows = SparseRows(stored)
     np.testing.assert_array_equal(rows[:], stored.toarray())
@@ -82,13 +82,13 @@ def test_entries_are_summed_and_zeros_left_out():
 
 
 @pytest.mark.parametrize(
-    ("matrix", "line"),
+    ("matrix", "message"),
     [
         (sparse.csr_array(2 * DATA), "data: must be 0 or 1, got 2"),
         (sparse.csr_array((0, 5)), r"data: must have at least one row and one column, got shape \(0, 5\)"),
         (sparse.csr_array(DATA[:, :-2]), "data: must be 31, .*, got 29 columns"),
     ],
 )
-def test_what_is_no_sparse_matrix_of_0_and_1_is_one_line(matrix, line):
-    with pytest.raises(DataError, match=f"^{line}"):
+def test_sparse_matrices_other_than_of_0_and_1_raise(matrix, message):
+    with pytest.raises(DataError, match=f"^{message}"):
         training_rows(matrix, units=None if 0 in matrix.shape else M)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks: their number, and that joined blocks are the files of one job, byte for byte."""
+"""Blocks of jobs: their number and size, and equality of joined blocks with the undivided job."""
 
 import json
 
@@ -26,7 +26,7 @@ COMPARED = ANNEALING | {"tempering": {"products": 500}, "compared": 3}
 
 @pytest.fixture
 def compute(tmp_path):
-    """Return a function that computes a job, or joins its blocks, into a folder."""
+    """Return a function that computes a job or joins its blocks, and returns their folder."""
     parts = {"train": binary_data(29, 31, 1), "validation": binary_data(3, 31), "test": binary_data(3, 31)}
     made = datasets.build("made", "Made", **parts, source="test", preprocessing="none", options={})
     datasets.save(made, tmp_path / "data.npz")
@@ -44,16 +44,16 @@ def same_bytes(folder, other, kind):
 
 
 @pytest.mark.parametrize("first_trial", [0, 2])
-def test_joined_blocks_of_a_run_have_the_bytes_of_the_whole(compute, first_trial):
+def test_joined_blocks_of_a_run_equal_the_undivided_run(compute, first_trial):
     settings = RUN | {"trials": TRIALS, "first_trial": first_trial, "test_likelihood": True}
     whole = compute("train", settings, "whole")
-    each = settings | {"trials": 1}
-    blocks = [compute("train", each, block, "--block", block) for block in ("0-2", "2-2", "4-1")]
+    one_trial = settings | {"trials": 1}
+    blocks = [compute("train", one_trial, block, "--block", block) for block in ("0-2", "2-2", "4-1")]
     joined = compute("train", settings, "joined", "--run-id", "joined", "--blocks", *blocks)
     assert same_bytes(joined, whole, "train")
     meta, expected = results.read_meta(joined), results.read_meta(whole)
-    alike = ("settings", "trials", "iterations", "code", "data", "backend", "job")
-    assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
+    keys = ("settings", "trials", "iterations", "code", "data", "backend", "job")
+    assert {key: meta[key] for key in keys} == {key: expected[key] for key in keys}
     assert [block["block"] for block in meta["blocks"]] == [[0, 2], [2, 2], [4, 1]]
     wall = [results.read_meta(block)["wall"]["training_seconds"] for block in blocks]
     assert meta["wall"]["training_seconds"] == pytest.approx(sum(wall))
@@ -63,13 +63,13 @@ def test_joined_blocks_of_a_run_have_the_bytes_of_the_whole(compute, first_trial
     ("evaluation", "blocks"),
     [(ANNEALING, ("0-12", "12-8")), (ANNEALING, ("0-3", "3-1", "4-4", "8-12")), (COMPARED, ("0-3", "3-1", "4-16"))],
 )
-def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute, evaluation, blocks):
+def test_joined_blocks_of_an_annealing_equal_the_undivided_job(compute, evaluation, blocks):
     stages = [STAGE | {"until": 8}, STAGE]
     settings = RUN | {"trials": TRIALS, "test_likelihood": True, "schedule": stages, "evaluate_every": 6}
     run = compute("train", settings, "run")
     whole = compute("evaluate", evaluation, "whole", "--model", run)
     planned = of_name("evaluate").parts(evaluation, Sizes(trials=TRIALS, run=RunSettings.model_validate(settings)))
-    assert planned == (TRIALS, len(results.read_snapshots(run)["snapshot_iterations"]))  # at 0, 6, 8 and 12
+    assert planned == (TRIALS, len(results.read_snapshots(run)["snapshot_iterations"]))  # 0, 6, 8 and 12
     folders = [compute("evaluate", evaluation, f"b{block}", "--model", run, "--block", block) for block in blocks]
     joined = compute("evaluate", evaluation, "joined", "--model", run, "--blocks", *folders)
     assert same_bytes(joined, whole, "evaluate")
@@ -93,8 +93,8 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("kind", MEASURED)
-def test_joined_blocks_of_a_measurement_have_the_bytes_of_the_whole(compute, kind, monkeypatch):
-    monkeypatch.setattr(sampling, "COUNT_BYTES", 8 * TRIALS * 6 * 32 * 2)  # counts of two of the settings fit at once
+def test_joined_blocks_of_a_measurement_equal_the_undivided_job(compute, kind, monkeypatch):
+    monkeypatch.setattr(sampling, "COUNT_BYTES", 8 * TRIALS * 6 * 32 * 2)  # counts of two settings
     settings, parts = MEASURED[kind]
     run = compute("train", RUN | {"trials": TRIALS, "hidden": 5 if kind == "exact" else 29}, "run")
     kind = kind.replace("exact", "ground_truth")
@@ -106,21 +106,21 @@ def test_joined_blocks_of_a_measurement_have_the_bytes_of_the_whole(compute, kin
     meta, expected = results.read_meta(joined), results.read_meta(whole)
     assert [block["block"] for block in meta["blocks"]] == [[0, 1], [1, parts - 1]]
     assert set(meta) - {"blocks"} == set(expected)
-    alike = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
-    assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
+    keys = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
+    assert {key: meta[key] for key in keys} == {key: expected[key] for key in keys}
 
 
 @pytest.mark.parametrize(("hidden", "methods"), [(5, ["exact", "parallel_tempering"]), (421, ["parallel_tempering"])])
-def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidden, methods):
+def test_joined_blocks_of_estimates_equal_the_undivided_job(compute, hidden, methods):
     run = compute("train", RUN | {"trials": TRIALS, "hidden": hidden}, "run")
-    more = ["--model", run, "--needs"]
+    inputs = ["--model", run, "--needs"]
     for method in methods:
         budget = {} if method == "exact" else {"chains": 5, "burn_in": 7, "samples": 43}
-        more.append(compute("ground_truth", {"method": method} | budget, method, "--model", run))
+        inputs.append(compute("ground_truth", {"method": method} | budget, method, "--model", run))
     settings = {"estimator": {"name": "pop_cd"}, "batch": 7, "estimates": 41}
-    whole = compute("estimate", settings, "whole", *more)
-    blocks = [compute("estimate", settings, block, *more, "--block", block) for block in ("0-2", "2-1", "3-2")]
-    joined = compute("estimate", settings, "joined", *more, "--blocks", *blocks)
+    whole = compute("estimate", settings, "whole", *inputs)
+    blocks = [compute("estimate", settings, block, *inputs, "--block", block) for block in ("0-2", "2-1", "3-2")]
+    joined = compute("estimate", settings, "joined", *inputs, "--blocks", *blocks)
     table, expected = (results.read_table(folder, BIAS) for folder in (joined, whole))
     assert table.drop(columns="value").equals(expected.drop(columns="value"))
     is_time = expected["quantity"] == "seconds_per_estimate"
@@ -128,7 +128,7 @@ def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidde
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "sample"])
-def test_a_block_that_is_not_there_is_refused(compute, kind, capsys):
+def test_a_block_beyond_the_last_part_raises(compute, kind, capsys):
     run = compute("train", RUN | {"trials": 2}, "run")
     parts = 2 * (4 if kind == "evaluate" else 1)  # evaluated at 0, 5, 10 and 12
     settings = ANNEALING if kind == "evaluate" else MEASURED[kind][0]
@@ -142,7 +142,7 @@ def paper():
     return planned_here()
 
 
-def test_blocks_cover_the_parts_of_long_jobs_and_take_an_hour_at_most(paper):
+def test_blocks_cover_long_jobs_and_take_an_hour_at_most(paper):
     divided = set()
     for job in paper.jobs.values():
         kind, sizes = of_name(job.kind), paper.sizes(job)
@@ -162,14 +162,14 @@ def test_blocks_cover_the_parts_of_long_jobs_and_take_an_hour_at_most(paper):
     assert divided == {"train", "evaluate", "sample"}
 
 
-def test_more_trials_take_the_blocks_of_fewer(paper):
+def test_blocks_of_fewer_trials_are_blocks_of_more_trials(paper):
     job = next(job for job in paper.of_kind("train").values() if len(blocks_of(paper, job)) > 1)
     blocks = blocks_of(paper, job)
     settings: RunSettings = job.settings.model_copy(update={"trials": job.settings.trials + 3})
     longer = job.__class__(f"{job.id.rpartition('-')[0]}-0123456789", "train", settings, job.data)
     paper.jobs[longer.id] = longer
-    more = {block.id for block in blocks_of(paper, longer)}
+    ids = {block.id for block in blocks_of(paper, longer)}
     del paper.jobs[longer.id]
     whole = [block.id for block in blocks if block.count == blocks[0].count]
     assert whole
-    assert set(whole) <= more
+    assert set(whole) <= ids

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bundles of short jobs: which jobs share a process, and that they are computed as by themselves."""
+"""Bundles of short jobs: jobs of a bundle, and equality with jobs computed alone."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ def planned(request):
     return planned_here(*([] if request.param == "paper" else [request.param]))
 
 
-def test_a_bundle_has_short_jobs_of_one_kind_that_the_same_figures_and_tables_need(planned):
+def test_a_bundle_has_short_jobs_of_one_kind_and_the_same_outputs(planned):
     bundles = bundles_of(planned)
     assert bundles
     needed = [set(planned.needed(output)) for output in planned.outputs.values()]
@@ -37,13 +37,13 @@ def test_a_bundle_has_short_jobs_of_one_kind_that_the_same_figures_and_tables_ne
         for job in bundle.jobs:
             assert default_seconds(of_name(job.kind).work(job.settings, planned.sizes(job))) <= SHORT_SECONDS
             assert not ids & set(planned.before(job))
-    of_bundles = [job.id for bundle in bundles for job in bundle.jobs]
-    assert len(of_bundles) == len(set(of_bundles))
+    bundled = [job.id for bundle in bundles for job in bundle.jobs]
+    assert len(bundled) == len(set(bundled))
 
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
-    """Return a function that returns the subcommand of a run with some seed."""
+    """Return a function that returns the subcommand of a run with a seed."""
     monkeypatch.setattr(provenance, "_restarted", None)
     made = datasets.build("made", "Made", train=binary_data(29, 11), source="test", preprocessing="none", options={})
     datasets.save(made, tmp_path / "data.npz")
@@ -56,7 +56,7 @@ def command(tmp_path, monkeypatch):
     return command
 
 
-def test_a_bundle_writes_what_its_jobs_write_by_themselves(command, tmp_path):
+def test_a_bundle_writes_the_files_of_its_jobs_run_alone(command, tmp_path):
     for seed in (3, 5):
         assert main(command(seed, f"alone{seed}")) == 0
     assert main(["bundle", *(shlex.join(command(seed, f"bundled{seed}")) for seed in (3, 5))]) == 0
@@ -66,7 +66,7 @@ def test_a_bundle_writes_what_its_jobs_write_by_themselves(command, tmp_path):
         assert results.read_meta(alone)["run"] == results.read_meta(bundled)["run"]
 
 
-def test_the_time_of_a_job_is_counted_from_the_end_of_the_one_before(command, tmp_path, monkeypatch):
+def test_time_of_a_job_starts_at_the_end_of_the_previous_one(command, tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "_restarted", time.monotonic() - 10_000)
     assert main(["bundle", *(shlex.join(command(seed, str(seed))) for seed in (3, 5))]) == 0
     first, second = (results.read_meta(tmp_path / seed)["wall"]["total_seconds"] for seed in ("3", "5"))
@@ -74,7 +74,7 @@ def test_the_time_of_a_job_is_counted_from_the_end_of_the_one_before(command, tm
     assert second < 100
 
 
-def test_a_bundle_ends_with_the_job_that_fails(command, tmp_path, capfd):
+def test_a_bundle_stops_at_a_job_that_fails(command, tmp_path, capfd):
     bad = shlex.join(command(5, "bad", hidden=0))
     assert main(["bundle", shlex.join(command(3, "first")), bad, shlex.join(command(7, "last"))]) == 2
     assert "hidden" in capfd.readouterr().err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scale does otherwise than published: one list of differences, for each setting that identifies a result."""
+"""Differences between the settings of a scale and the published ones."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from rbmbench.planning.runs import Planner
 from rbmbench.reporting.words import phrases, variants
 
 SAME = None
-"""Expected of a change that no compared number depends on."""
+"""Expected of changes without effect on compared numbers."""
 
 
 def panel(**settings):
@@ -152,7 +152,7 @@ def published(repository):
 
 
 def changed(configuration, key, change=None):
-    """Return the configuration of one paper alone, with something changed as by an overlay."""
+    """Return the configuration of one paper, changed as by an overlay."""
     paper = configuration.published[key]
     values = merged(paper.model_dump(mode="json"), change or {})
     for algorithm in values["algorithms"].values():
@@ -162,20 +162,20 @@ def changed(configuration, key, change=None):
 
 
 @pytest.mark.parametrize(("model", "fields"), [(model, fields) for model, *_, fields in CASES])
-def test_it_is_decided_for_every_field_whether_it_is_a_difference(model, fields):
+def test_every_field_of_the_settings_has_cases(model, fields):
     assert list(fields) == list(model.model_fields)
 
 
 @pytest.mark.parametrize(("paper", "key", "part", "change", "expected"), CHANGES)
-def test_a_changed_setting_is_one_difference(published, paper, key, part, change, expected):
+def test_a_changed_setting_gives_one_difference(published, paper, key, part, change, expected):
     spec = plan(changed(published, paper, change)).outputs[key].spec
     diffs = spec.of_part(part)
     assert [(diff.setting, diff.kind) for diff in diffs] == ([expected] if expected else [])
-    if expected not in (SAME, ("proxy", SETTING)):  # no panel shows what the proxy evaluates
+    if expected not in (SAME, ("proxy", SETTING)):  # no panel shows metrics of the proxy
         assert spec.origin.startswith("Variant of ") == (expected[1] == SETTING)
 
 
-def test_no_paper_differs_from_itself(published):
+def test_published_settings_have_no_differences(published):
     assert {
         key: output.spec.differences for key, output in plan(published).outputs.items() if output.spec.differences
     } == {}
@@ -186,7 +186,7 @@ def test_no_paper_differs_from_itself(published):
         } == {}
 
 
-def test_a_changed_rate_and_an_added_curve_are_no_longer_the_paper_s(published):
+def test_a_changed_rate_and_an_added_curve_make_a_variant(published):
     names = [*published.published["cd_bias_bound"].figures["fig2"].algorithms, "weak_decay_1"]
     change = {"figures": {"fig2": {"panels": {"b": {"algorithms": names}, "d": {"rate": 0.02}}}}}
     other = plan(changed(published, "cd_bias_bound", change)).outputs
@@ -196,13 +196,13 @@ def test_a_changed_rate_and_an_added_curve_are_no_longer_the_paper_s(published):
         "panel b: with expected CD-1, weight decay 0.001",
         "panel d: rate 0.02 (paper: 0.1)",
     ]
-    # Curves beside the added one are as published, and so is another panel of these data.
+    # Other curves of the panel and another panel of these data are as published.
     assert spec.of_part("b", "expected_cd_1") == spec.of_part("c") == ()
     assert [diff.kind for diff in spec.of_part("b", "weak_decay_1")] == ["setting"]
     assert other["cd_bias_bound_fig1"].spec.which == "Figure 1 of cd_bias_bound, paper scale"
 
 
-def test_panels_and_figures_that_are_added_or_left_out_are_named(published):
+def test_added_and_left_out_panels_and_figures_are_named(published):
     figure = published.published["cd_bias_bound"].figures["fig1"].model_dump(mode="json")
     change = {"figures": {"fig1": {"panels": {"x": figure["panels"]["a"]}}, "fig9": figure}}
     configuration = changed(published, "cd_bias_bound", change)
@@ -213,7 +213,7 @@ def test_panels_and_figures_that_are_added_or_left_out_are_named(published):
     assert variants(outputs["cd_bias_bound_fig9"].spec) == ["not in the paper"]
 
 
-def test_what_some_curves_of_a_panel_have_names_them(published):
+def test_differences_of_some_curves_of_a_panel_name_them(published):
     change = {"algorithms": {"cd_10": {"options": {"k": 7}}, "pop_cd_10": {"options": {"k": 7}}}}
     spec = plan(changed(published, "popcd", change)).outputs["popcd_fig1"].spec
     assert phrases(diff for diff in spec.differences if diff.panel == "a") == [
@@ -222,14 +222,14 @@ def test_what_some_curves_of_a_panel_have_names_them(published):
     assert spec.of_part("a", "cd_1") == ()
 
 
-def test_stand_in_data_are_not_other_settings(published):
+def test_differences_of_stand_in_data_are_of_kind_data(published):
     entry = {"name": "digits", "options": {"stands_in_for": "mnist"}, "rows": 1797, "visible": 64, "batch": 599}
     spec = plan(changed(published, "popcd", {"data": {"mnist": entry}})).outputs["popcd_fig2"].spec
     assert {(diff.setting, diff.kind) for diff in spec.of_part("a")} == {("data", DATA), ("batch", DATA)}
     assert spec.origin == "Figure 2 of popcd"
 
 
-def test_a_certificate_is_no_difference(published):
+def test_settings_of_certificates_are_no_difference(published):
     budget = dict.fromkeys(CertificateSettings.model_fields.keys() & {"particles", "chains", "walkers", "steps"}, 64)
     budget |= {"sweeps": 200, "ladder": 5, "models": 1}
     change = {"figures": {"fig1": {"certificate": budget}}}
@@ -246,19 +246,19 @@ def test_contests_differ_by_their_budgets_rates_and_metrics(published):
         assert spec[key].spec.of_part("mnist") == ()
 
 
-def test_a_kind_that_only_names_its_jobs_is_compared_all_the_same(published):
-    """A kind of a plug-in gives the ids of its jobs, and no parts."""
-    both = []
+def test_differences_of_a_kind_without_parts_have_no_panel(published):
+    # Kinds of plug-ins return ids of jobs without parts.
+    plans = []
     for configuration in (changed(published, "popcd", panel(rate=0.02)), changed(published, "popcd")):
         planner = Planner(Plan("tiny", ()), configuration.papers[0])
         item = planner.paper.figures["fig1"]
         output = item.plan(planner, "popcd_fig1")
-        both.append((item, Output(output.spec, output.jobs[:1]), planner))
-    (diff,) = differences(*both[0], both[1])
+        plans.append((item, Output(output.spec, output.jobs[:1]), planner))
+    (diff,) = differences(*plans[0], plans[1])
     assert (diff.panel, diff.algorithm, diff.setting, diff.value, diff.published) == ("", "", "rate", 0.02, 0.1)
 
 
-def test_a_job_of_a_plug_in_is_compared_field_by_field():
+def test_settings_of_a_job_of_a_plug_in_are_its_fields():
     class OwnSettings(Settings):
         chains: int = 3
         seed: int = 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forecasts from made records whose costs are known, from the kept ones, and from none."""
+"""Forecasts of run times from generated records of known costs, from recorded jobs, and without records."""
 
 import json
 import math
@@ -39,7 +39,7 @@ from rbmbench.training.timing import best_seconds, made_data
 
 MACHINE = "Fast, numba kernels"
 COLUMNS = ("result", "jobs", "done", "processor_seconds", "wall_seconds", "cores", "memory_mb", "basis")
-# A machine whose costs are not the defaults, nor these times one factor.
+# Costs of a machine that are not the defaults times one factor.
 FACTORS = (0.7, 1.1, 1.5, 2.0)
 COSTS = {name: cost * FACTORS[number % 4] for number, (name, cost) in enumerate(SECONDS.items())}
 ESTIMATORS = [("cd", {"k": 1}), ("cd", {"k": 10}), ("pop_cd", {"k": 1}), ("parallel_tempering", {"temperatures": 7})]
@@ -77,7 +77,7 @@ def measuring_work(kind, settings, rows, m, n, trials, held_out=None):
 
 
 def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
-    """Return the meta of a run that took what it costs, on a machine where the clock goes ``busy`` times as fast."""
+    """Return the meta of a run of these costs, whose wall times are ``busy`` times its processor times."""
     took = {stage: total(costs, counts) for stage, counts in training_work(settings, rows, visible).stages.items()}
     wall = {f"{stage}_seconds": took[stage] * busy for stage in ("training", "evaluation")}
     wall |= {"startup_seconds": took["startup"], "training_cpu_seconds": took["training"]}
@@ -122,9 +122,9 @@ def known():
     return costs.CostModel(COSTS, MEGABYTES, "made")
 
 
-def test_known_costs_are_recovered():
+def test_fitted_costs_are_those_of_the_records():
     fitted = costs.fitted_model(made_records(varied_metas()), MACHINE, never)
-    # The costs of single operations are only known as far as they matter; what runs take is known well.
+    # Costs of single operations are determined as far as they matter; those of runs well.
     defaults_are_off = []
     for unseen in (run_settings(11, 71, 9000, 7, "pop_cd", {"k": 3}), run_settings(307, 211, 4000, 2, "cd", {"k": 5})):
         counted = training_work(unseen, 3001, 401)
@@ -133,13 +133,13 @@ def test_known_costs_are_recovered():
     assert any(defaults_are_off)
 
 
-def test_other_work_on_the_machine_does_not_lengthen_forecasts():
+def test_other_load_of_the_machine_does_not_change_records():
     idle, busy = (made_records(varied_metas(busy=factor)) for factor in (1.0, 3.0))
     for record, other in zip(idle, busy, strict=True):
         assert other.seconds == pytest.approx(record.seconds)
 
 
-def test_single_disturbed_runs_do_not_bend_the_fit():
+def test_fit_is_robust_against_a_few_outliers():
     metas = varied_metas()
     for meta in metas[::5]:
         for kind in ("training_seconds", "training_cpu_seconds", "evaluation_seconds"):
@@ -149,7 +149,7 @@ def test_single_disturbed_runs_do_not_bend_the_fit():
     assert fitted.seconds_of(counted) == pytest.approx(seconds(counted), rel=0.3)
 
 
-def test_jobs_of_early_versions_and_of_unknown_processor_time_are_no_records():
+def test_jobs_without_products_or_processor_time_are_no_records():
     meta, untimed = run_meta(run_settings(), 1009, 17), run_meta(run_settings(), 1009, 17, busy=3.0)
     del meta["backend_products"]
     assert records.records_of(meta) == []
@@ -173,15 +173,15 @@ def test_without_records_the_machine_is_timed():
     assert costs.fitted_model([], MACHINE).basis == "no recorded jobs"
 
 
-def test_the_short_timing_is_sane():
+def test_short_timing_of_the_machine_is_near_the_default_costs():
     timings = records.calibration_records()
     ratios = [sum(record.seconds.values()) / seconds(record.work, SECONDS) for record in timings]
-    # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
+    # Defaults are those of a recent processor; none in use is 20 times as fast or slow.
     assert np.all(np.abs(np.log(ratios)) < math.log(20))
     assert {record.machine for record in timings} == {records.this_machine()}
 
 
-def test_longer_runs_take_longer():
+def test_training_counts_are_proportional_to_iterations():
     few, many = (training_counts(iterations=iterations) for iterations in (1000, 3000))
     assert {name: 3 * count for name, count in few.items()} == dict(many)
     cd, pt = training_counts(), training_counts(estimator="parallel_tempering", options={"temperatures": 7})
@@ -191,8 +191,8 @@ def test_longer_runs_take_longer():
 
 
 def test_chains_and_proxies_are_counted():
-    as_many, more = (training_counts(options={"chains": chains}) for chains in (50, 107))
-    assert as_many == training_counts()
+    equal, more = (training_counts(options={"chains": chains}) for chains in (50, 107))
+    assert equal == training_counts()
     assert more["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 50 + 3 * 107)
     settings = run_settings(iterations=450, options={"chains": 107})
     as_large = run_settings(iterations=450, batch=107)
@@ -203,7 +203,7 @@ def test_chains_and_proxies_are_counted():
     assert proxied["state"] == plain["state"]
 
 
-def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records():
+def test_coupled_chains_have_an_assumed_stopping_time_and_no_record():
     ucd = {"estimator": "ucd", "options": {"k": 3}}
     plain, coupled = training_counts(), training_counts(**ucd)
     steps = 50 * (ASSUMED_STOPPING_TIME - 3)
@@ -214,35 +214,35 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
     assert len(records.records_of(run_meta(run_settings(), 1009, 17))) == 1
 
 
-def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
+def test_recorded_stopping_times_are_those_expected_of_other_runs():
     ucd, later = (run_settings(iterations=iterations, estimator="ucd") for iterations in (20_000, 50_000))
     (record,) = records.records_of(run_meta(ucd, 1009, 17) | {"stopping_time": 23.0})
     assert record.work == training_work(ucd, 1009, 17, 23.0)
     assert record.work.stages["training"]["pair"] == 20_000 * 3 * 50 * 22
     (other,) = records.records_of(run_meta(later, 1009, 17) | {"stopping_time": 5.0})
-    met = records.stopping_times([record, other, *made_records(varied_metas())])
-    assert met == {("made", 16): 14.0}
+    times = records.stopping_times([record, other, *made_records(varied_metas())])
+    assert times == {("made", 16): 14.0}
     planned = Plan("test", ("made",), data={"d": SimpleNamespace(rows=1009, visible=17, options={})})
     planned.add(Job("a", "train", run_settings(estimator="ucd"), "d"))
-    for known, expected in ((met, 14), ({}, ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
+    for known, expected in ((times, 14), ({}, ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
         pairs = jobs.jobs_of(planned, known)["a"].work.stages["training"]["pair"]
         assert pairs == 20_000 * 3 * 50 * (expected - 1)
 
 
-@pytest.mark.parametrize(("met", "cost"), [(2.0, 7), (4.5, 22)])
-def test_runs_with_a_budget_are_counted_to_its_end(met, cost):
-    """Of UCD with so many steps until chains meet, whatever the number of iterations that it may have at most."""
+@pytest.mark.parametrize(("stopping_time", "cost"), [(2.0, 7), (4.5, 22)])
+def test_runs_with_a_budget_are_counted_to_its_end(stopping_time, cost):
+
     ucd = run_settings(iterations=20_000, estimator="ucd")
-    within = ucd.model_copy(update={"products": 1000.0 * 7 * cost, "evaluate_at_products": (10.0, 20.0, 40.0)})
-    stages, all_of_it = (training_work(settings, 1009, 17, met).stages for settings in (within, ucd))
-    assert stages["training"]["pair"] == pytest.approx(all_of_it["training"]["pair"] * 7000 / 20_000)
-    assert stages["training"]["parameter"] == pytest.approx(all_of_it["training"]["parameter"] * 7000 / 20_000)
-    assert stages["evaluation"]["evaluation"] == all_of_it["evaluation"]["evaluation"] + 3 * 3  # trials
+    limited = ucd.model_copy(update={"products": 1000.0 * 7 * cost, "evaluate_at_products": (10.0, 20.0, 40.0)})
+    stages, unlimited = (training_work(settings, 1009, 17, stopping_time).stages for settings in (limited, ucd))
+    assert stages["training"]["pair"] == pytest.approx(unlimited["training"]["pair"] * 7000 / 20_000)
+    assert stages["training"]["parameter"] == pytest.approx(unlimited["training"]["parameter"] * 7000 / 20_000)
+    assert stages["evaluation"]["evaluation"] == unlimited["evaluation"]["evaluation"] + 3 * 3  # trials
     large = ucd.model_copy(update={"products": 1e9})
-    assert training_work(large, 1009, 17, met) == training_work(ucd, 1009, 17, met)
+    assert training_work(large, 1009, 17, stopping_time) == training_work(ucd, 1009, 17, stopping_time)
 
 
-def test_processor_seconds_are_those_of_all_threads():
+def test_processor_seconds_are_summed_over_threads():
     meta = run_meta(run_settings(), 1009, 17, busy=0.5) | {"threads": 2}
     (record,) = records.records_of(meta)
     assert record.seconds["training"] == pytest.approx(meta["wall"]["training_cpu_seconds"])
@@ -256,7 +256,7 @@ def test_variances_of_gradients_are_counted():
     assert more["unit"] - plain["unit"] == chains * 3 * (17 + 16)
 
 
-def test_trajectory_tempering_counts_its_exchanges_and_is_no_record():
+def test_exchanges_of_trajectory_tempering_are_counted():
     pcd, tempered = ({"estimator": name, "options": {"k": 3}} for name in ("pcd", "trajectory_tempering"))
     plain, more = training_counts(**pcd), training_counts(**tempered)
     # Three products, two of them for exchanges, and a share of rounds of 2 k + 2.
@@ -275,7 +275,7 @@ def test_samples_and_coupled_chains_are_counted():
     settings = parse(SamplingSettings, values | {"rows": 11}, "test")
     held_out = {"train": 1009, "validation": 47, "test": 5}
     work = measuring_work("sample", settings, 1009, 67, 13, 3, held_out).stages["measuring"]
-    # Rates are a second matrix, and a sample of theirs moves the parameters. Settings that differ in rates alone share
+    # Rates are a second matrix, and each of their samples changes the parameters. Settings of equal k share
     # their calls.
     changes = sample.ASSUMED_CHANGES * (1 + 5) * (1 + 2 * 3)
     assert work["chain product"] == pytest.approx(3 * 103 * 4 * 67 * 13 * changes)
@@ -293,7 +293,7 @@ def test_samples_and_coupled_chains_are_counted():
 
 
 @pytest.mark.parametrize(("coupling", "width", "longest"), [("rbm", 0.5, 1009), ("general", 0.4, 2003)])
-def test_a_few_pairs_tell_how_soon_many_meet(coupling, width, longest):
+def test_meeting_steps_estimate_the_mean_stopping_time(coupling, width, longest):
     sizes = {"visible": 67, "hidden": 31, "width": width, "coupling": coupling}
     settings = parse(CouplingSettings, sizes | {"replications": 307, "longest": longest}, "test")
     mean = coupled_stopping_times(settings).mean()
@@ -301,7 +301,7 @@ def test_a_few_pairs_tell_how_soon_many_meet(coupling, width, longest):
     assert mean / 1.7 < couple.meeting_steps(settings) < 1.7 * mean
 
 
-def test_pairs_that_meet_later_than_a_pilot_are_cut_by_the_settings(monkeypatch):
+def test_meeting_steps_extrapolate_beyond_the_longest_pilot(monkeypatch):
     values = {"visible": 7, "hidden": 5, "coupling": "rbm", "replications": 307, "longest": 2003}
     settings = parse(CouplingSettings, values, "test")
     for pilots, expected in (([1000] * 20, 2003), ([500] * 10 + [1000] * 10, 1500 * (1 - math.exp(-2003 / 1500)))):
@@ -310,7 +310,7 @@ def test_pairs_that_meet_later_than_a_pilot_are_cut_by_the_settings(monkeypatch)
 
 
 @pytest.mark.slow
-def test_samples_take_what_is_forecast():
+def test_forecast_time_of_samples_is_within_a_factor_of_2():
     timed = records.calibration_records()
     fitted = costs.fitted_model([], MACHINE, lambda: timed)
     samplers = {"gibbs": {"name": "gibbs", "grid": {"k": [1, 5]}}, "pt": {"name": "parallel_tempering"}}
@@ -324,11 +324,11 @@ def test_samples_take_what_is_forecast():
     held_out = {name: len(rows) for name, rows in parts.items()}
     counted = measuring_work("sample", settings, 2003, 251, 199, 2, held_out)
     counts = {name: n for name, n in counted.stages["measuring"].items() if name != "first call"}
-    (took,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
-    assert took / 2 < total(fitted.seconds, counts) < 2 * took
+    (seconds_taken,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
+    assert seconds_taken / 2 < total(fitted.seconds, counts) < 2 * seconds_taken
 
 
-def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
+def test_evaluation_counts_are_of_the_smaller_layer_or_of_snapshots():
     small = training_work(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
     large = training_work(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
@@ -384,9 +384,9 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     snapshots = 1 + settings.iterations // settings.evaluate_every
     products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * snapshots
     assert counts["measuring"]["thin product"] == products
-    tempered, both = (AnnealingSettings(tempering=Tempering(products=7000), compared=number) for number in (0, 3))
+    tempered, compared = (AnnealingSettings(tempering=Tempering(products=7000), compared=number) for number in (0, 3))
     sizes = sizes_of(settings, entry.rows, entry.visible)
-    more, less = (of_name("evaluate").work(each, sizes).stages["measuring"] for each in (both, tempered))
+    more, less = (of_name("evaluate").work(each, sizes).stages["measuring"] for each in (compared, tempered))
     assert more["thin product"] - less["thin product"] == pytest.approx(products * 3 / snapshots)
     added = sum(total(COSTS, part) for part in counts.values())
     for key in ("popcd_fig2", "total"):
@@ -394,7 +394,7 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
         assert difference == pytest.approx(added)
 
 
-def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
+def test_makespan_is_bounded_by_cores_and_by_dependencies():
     run, estimate = (jobs.CountedJob(name, None, False, needs) for name, needs in (("run", ()), ("estimate", ("run",))))
     others = [jobs.CountedJob(str(number), None, False) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
@@ -407,7 +407,7 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
 
 
-def test_jobs_that_others_need_have_the_larger_priority(smoke):
+def test_priorities_of_jobs_exceed_those_of_dependent_jobs(smoke):
     priorities = jobs.priorities(jobs.jobs_of(smoke))
     assert set(priorities) == set(smoke.jobs)
     assert 0 < min(priorities.values()) < max(priorities.values()) < 1
@@ -439,7 +439,7 @@ def test_measurements_are_records(kind, values):
     assert total(COSTS, record.work.stages["measuring"]) == pytest.approx(record.seconds["measuring"])
 
 
-def test_a_run_that_was_annealed_is_two_records():
+def test_an_annealed_run_gives_two_records():
     meta = run_meta(run_settings(hidden=101), 1009, 107)
     own = {"settings": {"particles": 5, "temperatures": 70}, "hardware": {"cpu": "Slow"}, "peak_memory_mb": 300}
     meta |= {"evaluation": meta | own, "wall": meta["wall"] | {"annealing_seconds": 12.5, "annealing_cpu_seconds": 5.0}}
@@ -449,7 +449,7 @@ def test_a_run_that_was_annealed_is_two_records():
     assert set(run.seconds) == {"startup", "training", "evaluation"}
 
 
-def test_damaged_metas_are_named_and_passed_over(tmp_path):
+def test_damaged_metas_are_skipped_and_named(tmp_path):
     good, negative = run_meta(run_settings(), 1009, 17), run_meta(run_settings(trials=5), 1009, 17)
     negative["wall"]["evaluation_seconds"] = -1.0
     lacking = good | {"settings": {"method": "exact"}, "hidden": 16}
@@ -458,7 +458,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
     for name, text in (texts | {"lacking": json.dumps(lacking), "negative": json.dumps(negative)}).items():
         (tmp_path / "tiny" / "runs" / name).mkdir(parents=True)
         (tmp_path / "tiny" / "runs" / name / "meta.json").write_text(text)
-    # Kept results hold the same run once more.
+    # The same run once more, in kept results.
     write_json(tmp_path / "reference" / "tiny" / "meta" / "popcd_fig1.json", {"a_run": good, "odd": 3})
     timings, notes = records.read_records([tmp_path])
     assert [record.name for record in timings] == [f"{good['run']} training"]
@@ -475,12 +475,12 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
 
 
 @pytest.mark.slow
-def test_kept_results_tell_how_far_forecasts_are_off(repository):
+def test_forecasts_of_recorded_jobs_have_the_documented_error(repository):
     timings, notes = records.read_records([repository / "results" / "reference"])
     assert notes == []
     assert len(timings) >= 60
     machine = timings[0].machine
-    # What docs/reproducing.md promises: one half of the jobs of a processor second or more, from the other half.
+    # As docs/reproducing.md: one half of the jobs of a processor second or more, from the other half.
     errors = []
     for half in (0, 1):
         fitted = costs.fitted_model(timings[half::2], machine, list)
@@ -493,14 +493,14 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     assert 1 < median < 1.2
     assert median < most < 1.6
     fitted = costs.fitted_model(timings, machine, list)
-    # Many kept records are not of the job alone, but begin with the peak of the Snakemake that started it (several jobs
-    # have the same 675.4 MB): they bound what it took from above only.
+    # Memory of many records begins with the peak of the Snakemake that started the job (several jobs
+    # have the same 675.4 MB): they are upper bounds.
     ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in timings]
     assert np.median(np.exp(np.abs(np.log(ratios)))) < 1.15
     assert max(ratios) < 1.6
 
 
-def asked(repository, *arguments):
+def forecast(repository, *arguments):
     config = repository / "config"
     common = ["forecast", "--config", config / "config.yaml", "--configfile", config / "smoke.yaml"]
     return cli.main([str(part) for part in [*common, *arguments]])
@@ -510,7 +510,7 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
     monkeypatch.setattr(records, "this_machine", lambda: MACHINE)
     for name, meta in {"odd": {}, **dict(enumerate(varied_metas()))}.items():
         write_json(tmp_path / "results" / "old" / "runs" / str(name) / "meta.json", meta)
-    assert asked(repository, "--cores", 3, "--out", tmp_path / "forecast.csv") == 0
+    assert forecast(repository, "--cores", 3, "--out", tmp_path / "forecast.csv") == 0
     printed = capsys.readouterr()
     heading, fitted = "smoke scale, jobs to compute:", "Fitted to 16 recorded jobs of this machine."
     for words in (heading, "0 of 24", "on 3 cores", fitted):
@@ -521,15 +521,15 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
     assert [line.split(",")[0] for line in lines] == [*smoke.figures, *smoke.tables, "total"]
 
 
-def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(couple, "meeting_steps", never)  # which only couplings of ucd_fig5 need
+def test_command_forecasts_only_the_targets(repository, smoke, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(couple, "meeting_steps", never)  # used only for couplings of ucd_fig5
     monkeypatch.setattr(records, "calibration_records", list)
     options = "--results", tmp_path, "--out", tmp_path / "forecast.csv", "--target"
-    assert asked(repository, *options, "paper_cd_bias_bound", "popcd_table1") == 0
+    assert forecast(repository, *options, "paper_cd_bias_bound", "popcd_table1") == 0
     results = [line.split(",")[0] for line in (tmp_path / "forecast.csv").read_text().splitlines()]
     figures = [f"cd_bias_bound_{name}" for name in ("fig1", "fig1_100_trials", "fig2", "fig3")]
     assert results == ["result", *figures, "popcd_table1", "total"]
-    line = refused(capsys, asked(repository, *options, "popcd_tabel1"))
+    line = refused(capsys, forecast(repository, *options, "popcd_tabel1"))
     assert line.startswith("unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; allowed: all, all_figures,")
 
 
@@ -542,5 +542,5 @@ def test_command_forecasts_targets_alone(repository, smoke, tmp_path, capsys, mo
         (("--configfile", "gone.yaml"), "gone.yaml"),
     ],
 )
-def test_bad_input_is_one_line(repository, smoke, capsys, arguments, message):
-    assert message in refused(capsys, asked(repository, *arguments))
+def test_invalid_arguments_raise_a_one_line_error(repository, smoke, capsys, arguments, message):
+    assert message in refused(capsys, forecast(repository, *arguments))

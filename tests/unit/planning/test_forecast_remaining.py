@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time left of a workflow under way, on made jobs."""
+"""Estimated time left of a running workflow."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from rbmbench.planning.jobs import Plan
 
 
 def after(remaining: Remaining, jobs: list[int], seconds: float, now: float) -> float:
-    """Run jobs one after the other, and return the time they end at."""
+    """Return the time at which jobs that start at `now` and run one after the other end."""
     for job in jobs:
         remaining.started(job, now)
         now += seconds
@@ -23,7 +23,7 @@ def after(remaining: Remaining, jobs: list[int], seconds: float, now: float) -> 
     return now
 
 
-def test_before_anything_has_finished_jobs_take_what_is_expected():
+def test_time_left_before_the_first_job_ends_is_the_expected_one():
     jobs = {number: Expected("train", 3.0) for number in range(10)}
     assert Remaining(jobs, 5, 0.0).seconds(0.0) == pytest.approx(6.0)
     # The longest job is a lower bound.
@@ -31,7 +31,7 @@ def test_before_anything_has_finished_jobs_take_what_is_expected():
     assert Remaining({}, 2, 0.0).seconds(7.0) == 0.0
 
 
-def test_what_finished_jobs_took_corrects_those_of_their_kind():
+def test_times_of_finished_jobs_correct_those_of_their_kind():
     jobs = {number: Expected("train", 2.0) for number in range(101)} | {200: Expected("draw", 7.0)}
     remaining = Remaining(jobs, 1, 0.0)
     now = after(remaining, list(range(100)), 6.0, 0.0)
@@ -39,23 +39,23 @@ def test_what_finished_jobs_took_corrects_those_of_their_kind():
     assert remaining.seconds(now) == pytest.approx(2.0 * 602 / 202 + 7.0)
 
 
-def test_what_a_running_job_has_taken_is_not_left():
+def test_elapsed_time_of_a_running_job_is_subtracted():
     remaining = Remaining({1: Expected("train", 11.0)}, 1, 0.0)
     remaining.started(1, 0.0)
     assert remaining.seconds(4.0) == pytest.approx(7.0)
     assert remaining.seconds(40.0) == 0.0
 
 
-def test_time_between_jobs_counts():
+def test_time_between_jobs_is_included():
     jobs = {number: Expected("train", 2.0) for number in range(5)}
     remaining, now = Remaining(jobs, 1, 0.0), 0.0
     for job in range(3):
         now = after(remaining, [job], 2.0, now) + 2.0
-    # Two jobs of 2 seconds, and as much between them as before.
+    # Two jobs of 2 seconds, each followed by a pause of 2.
     assert remaining.seconds(now) == pytest.approx(8.0)
 
 
-def test_a_job_that_is_unknown_is_timed_and_else_ignored():
+def test_an_unknown_job_does_not_change_the_time_left():
     remaining = Remaining({1: Expected("train", 11.0)}, 1, 0.0)
     assert after(remaining, [5], 3.0, 0.0) == 3.0
     assert remaining.seconds(3.0) == pytest.approx(11.0)

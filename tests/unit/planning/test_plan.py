@@ -26,7 +26,7 @@ def paper(popcd):
 
 
 def changed(configuration, change):
-    """Return the configuration with something in popcd changed."""
+    """Return the configuration with values of popcd changed."""
     paper = configuration.papers[0]
     other = type(paper).model_validate(merged(paper.model_dump(mode="json"), change))
     return replace(configuration, papers=(other,))
@@ -75,7 +75,7 @@ def test_table_is_as_published(paper):
     assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
 
 
-def test_the_large_models_are_trained_and_evaluated_as_published(paper):
+def test_large_models_are_trained_and_evaluated_as_published(paper):
     figure = paper.figures["popcd_fig3"]
     runs = [paper.jobs[run].settings for run in ids_shown(paper, figure)]
     assert len(runs) == len(ids_shown(paper, figure, "evaluate")) == 16
@@ -96,13 +96,13 @@ def test_the_large_models_are_trained_and_evaluated_as_published(paper):
     assert len(paper.of_kind("evaluate")) == 16
 
 
-def test_another_annealing_does_not_train_anew(popcd, paper):
+def test_other_annealing_settings_do_not_change_training_jobs(popcd, paper):
     other = plan(changed(popcd, {"defaults": {"annealing": {"particles": 7}}}))
     assert set(other.of_kind("train")) == set(paper.of_kind("train"))
     assert not set(other.of_kind("evaluate")) & set(paper.of_kind("evaluate"))
 
 
-def test_algorithms_and_rates_of_a_panel_start_alike(paper):
+def test_algorithms_and_rates_of_a_panel_have_one_seed(paper):
     seeds = {}
     for run in paper.of_kind("train").values():
         seeds.setdefault((run.data, run.settings.hidden), set()).add(run.settings.seed)
@@ -128,17 +128,17 @@ def test_plans_are_deterministic(popcd, paper):
 
 
 def test_ids_do_not_change_by_accident(paper):
-    # A run's id names its folder: whoever changes it makes every result of every user stale, and should know.
+    # A run's id names its folder: a change makes the results of every user stale.
     assert "bars_and_stripes-16h-cd_1-0.1-be5407cdca" in paper.of_kind("train")
 
 
-def test_a_setting_changes_only_what_depends_on_it(popcd, paper):
+def test_a_changed_setting_changes_only_dependent_jobs(popcd, paper):
     longer = {"figures": {"fig1": {"panels": {"a": {"iterations": 60_000}}}}}
     other = plan(changed(popcd, longer))
     before, after = set(paper.of_kind("train")), set(other.of_kind("train"))
-    gone, new = before - after, after - before
-    assert len(gone) == len(new) == 6
-    assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in gone | new)
+    removed, added = before - after, after - before
+    assert len(removed) == len(added) == 6
+    assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in removed | added)
     assert set(other.of_kind("estimate")) == set(paper.of_kind("estimate"))
     assert other.tables == paper.tables
     assert other.figures["popcd_fig2"] == paper.figures["popcd_fig2"]
@@ -147,13 +147,13 @@ def test_a_setting_changes_only_what_depends_on_it(popcd, paper):
 def test_estimates_depend_on_model_and_ground_truth(popcd, paper):
     for change in ({"ground_truth": {"samples": 7}}, {"rows": {"mnist_16": {"iterations": 7}}}):
         other = plan(changed(popcd, {"tables": {"table1": change}}))
-        new = set(other.of_kind("estimate")) - set(paper.of_kind("estimate"))
-        fresh = {other.jobs[estimate].run.split("-")[0] for estimate in new}
+        added = set(other.of_kind("estimate")) - set(paper.of_kind("estimate"))
+        data = {other.jobs[estimate].run.split("-")[0] for estimate in added}
         expected = {"mnist"} if "rows" in change else {"mnist", "letters", "bars_and_stripes", "artificial_modes"}
-        assert fresh == expected
+        assert data == expected
 
 
-def test_what_two_figures_share_is_there_once(popcd):
+def test_runs_of_two_figures_are_planned_once(popcd):
     figure = popcd.papers[0].figures["fig1"].model_dump(mode="json")
     other = plan(changed(popcd, {"figures": {"fig9": figure}}))
     assert ids_shown(other, other.figures["popcd_fig9"]) == ids_shown(other, other.figures["popcd_fig1"])
@@ -172,7 +172,7 @@ def test_targets_of_papers_leave_out_studies():
     assert smoke.targets["popcd_table1"] == ["popcd_table1"]
 
 
-def test_a_plan_of_targets_has_their_jobs_alone():
+def test_a_plan_of_targets_has_only_their_jobs():
     whole = planned_here("smoke")
     for target in ("popcd_table1", "ucd_fig5", "paper_sdcp", "arena"):
         keys = set(whole.targets[target])
@@ -184,7 +184,7 @@ def test_a_plan_of_targets_has_their_jobs_alone():
     assert whole.only(["all"]) == whole
 
 
-def test_a_configuration_with_targets_has_the_plan_of_these(popcd, paper):
+def test_targets_of_a_configuration_limit_its_plan(popcd, paper):
     chosen = popcd.main.model_copy(update={"targets": ("popcd_table1", "popcd_fig1")})
     assert plan(replace(popcd, main=chosen)) == paper.only(["popcd_fig1", "popcd_table1"])
     unknown = popcd.main.model_copy(update={"targets": ("popcd_tabel1",)})
@@ -192,25 +192,25 @@ def test_a_configuration_with_targets_has_the_plan_of_these(popcd, paper):
         plan(replace(popcd, main=unknown))
 
 
-def test_the_error_of_an_unknown_target_has_the_nearest():
+def test_error_of_an_unknown_target_names_the_nearest():
     with pytest.raises(SettingsError, match=r"^unknown target 'paper_popdc'; nearest: 'paper_popcd'; allowed: all, "):
         planned_here("smoke").only(["popcd_fig1", "paper_popdc"])
 
 
-def test_specs_have_what_is_smaller_than_the_paper_s():
+def test_specs_have_settings_reduced_from_the_paper():
     smoke = planned_here("smoke").outputs
     budgets = {change.setting: change for change in smoke["popcd_fig2"].spec.of_part("a")}
     assert (budgets["iterations"].published, budgets["trials"].published) == (5000, 25)
     assert {change.kind for change in budgets.values()} == {"budget", "data"}
-    of_row = {change.setting: change for change in smoke["popcd_table1"].spec.of_part("bars_and_stripes_16")}
+    reduced = {change.setting: change for change in smoke["popcd_table1"].spec.of_part("bars_and_stripes_16")}
     for name, published in {"estimate.estimates": 50_000, "ground_truth.samples": 200_000}.items():
-        assert of_row[name].published == published > of_row[name].value
+        assert reduced[name].published == published > reduced[name].value
     sizes = {change.setting: change for change in smoke["ucd_fig3"].spec.of_part("a")}
     for name, pair in {"hidden": (11, 100), "estimator.chains": (60, 1000)}.items():
         assert (sizes[name].value, sizes[name].published, sizes[name].kind) == (*pair, "setting")
 
 
-def test_rows_with_other_numbers_of_samples_share_their_model(paper):
+def test_rows_of_different_numbers_of_samples_share_their_model(paper):
     table = paper.tables["popcd_tableb_samples"]
     estimates = [paper.jobs[job_id] for job_id in ids_shown(paper, table, "estimate")]
     assert sorted(estimate.settings.batch for estimate in estimates) == [246, 246, 984, 984, 13038, 13038, 52152, 52152]
@@ -219,7 +219,7 @@ def test_rows_with_other_numbers_of_samples_share_their_model(paper):
     assert [row.samples for row in table.spec.rows] == [246, 984, 13038, 52152]
 
 
-def test_specs_name_the_folders(paper):
+def test_specs_have_the_folders_of_jobs(paper):
     spec = paper.figures["popcd_fig1"].spec
     assert (spec.key, spec.paper, spec.kind, spec.scale) == ("popcd_fig1", "popcd", "learning_curves", "paper")
     folders = [run.folder for panel in spec.panels for run in panel.runs]
@@ -231,24 +231,24 @@ def test_specs_name_the_folders(paper):
     assert {e.folder.rpartition("/")[2] for e in estimates} == set(paper.of_kind("estimate"))
 
 
-def test_smoke_needs_no_download():
-    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball", "shifting_bar"}
+def test_data_of_the_smoke_scale_need_no_download():
+    local = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball", "shifting_bar"}
     data = planned_here("smoke").data
     names = {entry.options["data"] if entry.name == "held_out" else entry.name for entry in data.values()}
-    assert names <= made
+    assert names <= local
     stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
     assert stand_ins == {"letters", "mnist", "Fashion-MNIST", "USPS", "MNIST", "OpenTable", "OMNIGLOT"}
 
 
-def test_one_key_must_mean_one_data_set(popcd):
+def test_two_data_sets_of_one_key_raise(popcd):
     other = changed(popcd, {"key": "other", "data": {"letters": {"name": "digits"}}}).papers[0]
     parts = {"published": {**popcd.published, "other": other}, "published_tables": {"popcd": {}, "other": {}}}
-    both = replace(popcd, papers=(*popcd.papers, other), **parts)
+    configuration = replace(popcd, papers=(*popcd.papers, other), **parts)
     with pytest.raises(SettingsError, match=r"data\.letters: must be one data set in all papers, got digits"):
-        plan(both)
+        plan(configuration)
 
 
-def test_a_schedule_of_stages_is_the_run_s(popcd):
+def test_a_schedule_of_stages_is_that_of_the_run(popcd):
     stages = [{"estimator": "pcd", "until": 500}, {"estimator": "cd", "options": {"k": 3}, "rate": 0.02}]
     staged = {"label": "PCD, then CD", "schedule": stages}
     change = {"algorithms": {"staged": staged}, "figures": {"fig1": {"algorithms": ["staged"]}}}
@@ -258,7 +258,7 @@ def test_a_schedule_of_stages_is_the_run_s(popcd):
     assert schedule == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
 
 
-def test_one_stage_is_the_same_run_as_no_schedule(popcd, paper):
+def test_a_schedule_of_one_stage_gives_the_same_run(popcd, paper):
     single_stage = {"estimator": None, "options": {}, "schedule": [{"estimator": "cd", "options": {"k": 1}}]}
     values = popcd.papers[0].model_dump(mode="json")
     values["algorithms"]["cd_1"] |= single_stage
@@ -266,7 +266,7 @@ def test_one_stage_is_the_same_run_as_no_schedule(popcd, paper):
     assert set(plan(other).of_kind("train")) == set(paper.of_kind("train"))
 
 
-def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(popcd, paper):
+def test_an_algorithm_overrides_rate_and_initial_parameters(popcd, paper):
     start = {"kind": "normal", "width": 0.5, "biases": "zero"}
     algorithms = {
         name: {"label": name, "estimator": "cd", "options": {"k": 1}} | more
@@ -274,17 +274,17 @@ def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(popcd, paper):
     }
     figures = {"fig1": {"panels": {"a": {"algorithms": ["cd_1", *algorithms]}}}}
     other = plan(changed(popcd, {"algorithms": algorithms, "figures": figures}))
-    of_panel = other.figures["popcd_fig1"].spec.panels[0]
-    plain, fast, started, slow = (other.jobs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
+    panel = other.figures["popcd_fig1"].spec.panels[0]
+    plain, fast, started, slow = (other.jobs[run.folder.rpartition("/")[2]].settings for run in panel.runs)
     assert (plain.schedule[0].rate, fast.schedule[0].rate) == (0.1, 0.7)
     assert started.initial.model_dump() == start
-    # What trains alike is trained once, whatever its name.
+    # Algorithms of equal settings share a run.
     other_panel = other.figures["popcd_fig1"].spec.panels[1]
     assert slow == other.jobs[other_panel.runs[0].folder.rpartition("/")[2]].settings
-    assert of_panel.rates == (0.1, 0.7, 0.01)
+    assert panel.rates == (0.1, 0.7, 0.01)
 
 
-def test_a_reading_is_told(popcd):
+def test_notes_of_a_spec_have_the_reading_of_its_figure(popcd):
     change = {"figures": {"fig1": {"reading": "rates divided by ten"}}}
     spec = plan(changed(popcd, change)).figures["popcd_fig1"].spec
     assert spec.notes == ["Another reading of the paper: rates divided by ten."]
@@ -300,7 +300,7 @@ def test_panels_of_other_metrics_share_their_runs(popcd, paper):
     assert [run.algorithm for run in spec.runs] == ["pop_cd_1"]
 
 
-def test_annealing_that_is_compared_is_a_further_metric_of_its_panels(popcd, paper):
+def test_compared_annealing_is_a_further_metric_of_its_panels(popcd, paper):
     other = plan(changed(popcd, {"defaults": {"annealing": {"tempering": {"products": 7000}, "compared": 3}}}))
     before, after = (each.figures["popcd_fig3"].spec.panels for each in (paper, other))
     assert {panel.metrics for panel in before} == {("log_likelihood",)}
@@ -310,7 +310,7 @@ def test_annealing_that_is_compared_is_a_further_metric_of_its_panels(popcd, pap
     assert [panel.annealing for panel in after if panel.annealing] == [{"products": 7000} | each for each in budgets]
 
 
-def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(popcd, paper):
+def test_a_panel_of_a_diagnostic_needs_no_annealing(popcd, paper):
     shown = {"metric": "effective_sample_size", "algorithms": ["pop_cd_1"]}
     panel = popcd.papers[0].figures["fig3"].panels["a"].model_dump(mode="json")
     figure = {"kind": "learning_curves", "title": "t", "panels": {"a": panel | shown}}
@@ -319,12 +319,12 @@ def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(popcd, paper):
     folder = other.figures["popcd_fig9"].spec.panels[0].runs[0].folder
     assert folder == f"results/paper/runs/{ids_shown(other, other.figures['popcd_fig9'])[0]}"
     figure["panels"]["a"]["metric"] = ["log_likelihood", "reconstruction_log_likelihood"]
-    both = plan(changed(popcd, {"figures": {"fig9": figure}}))
+    two_metrics = plan(changed(popcd, {"figures": {"fig9": figure}}))
     annealed = set(ids_shown(paper, paper.figures["popcd_fig3"], "evaluate"))
-    assert set(ids_shown(both, both.figures["popcd_fig9"], "evaluate")) < annealed
+    assert set(ids_shown(two_metrics, two_metrics.figures["popcd_fig9"], "evaluate")) < annealed
 
 
-def test_a_reference_line_needs_the_data(popcd):
+def test_a_panel_with_a_reference_line_has_a_data_file(popcd):
     panel = {"references": ["maximum"]}
     other = plan(changed(popcd, {"figures": {"fig1": {"panels": {"a": panel}}}}))
     spec = other.figures["popcd_fig1"].spec
@@ -336,18 +336,18 @@ COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "w
 COUPLED |= {"replications": 11, "longest": 13}
 
 
-def test_couplings_have_one_model_and_ids_of_their_own(popcd):
+def test_couplings_share_a_model_and_have_different_ids(popcd):
     other = plan(changed(popcd, {"figures": {"fig5": COUPLED}}))
     first, second = (job.settings for job in other.of_kind("couple").values())
     assert (first.coupling, second.coupling) == ("general", "rbm")
     assert first.seed == second.seed
     assert ids_shown(other, other.figures["popcd_fig5"], "couple") == tuple(other.of_kind("couple"))
-    cut = COUPLED | {"replications": 3}
-    fewer = plan(changed(popcd, {"figures": {"fig5": cut}}))
+    reduced = COUPLED | {"replications": 3}
+    fewer = plan(changed(popcd, {"figures": {"fig5": reduced}}))
     assert not set(fewer.of_kind("couple")) & set(other.of_kind("couple"))
 
 
-def test_run_times_are_those_of_a_panel_s_runs(popcd, paper):
+def test_a_table_of_run_times_has_the_runs_of_its_panel(popcd, paper):
     table = {"kind": "run_times", "title": "t", "panel": "fig3.c", "reference": "cd_1"}
     other = plan(changed(popcd, {"tables": {"table2": table}}))
     assert set(other.of_kind("train")) == set(paper.of_kind("train"))
@@ -360,8 +360,8 @@ def test_run_times_are_those_of_a_panel_s_runs(popcd, paper):
 
 
 def test_the_bias_of_cd_is_measured_as_published():
-    made = planned_here().only(["paper_cd_bias_bound"])
-    runs = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig1"])]
+    planned = planned_here().only(["paper_cd_bias_bound"])
+    runs = [planned.jobs[run].settings for run in ids_shown(planned, planned.figures["cd_bias_bound_fig1"])]
     sizes = {(run.data.name, run.data.options["d"], run.batch, run.hidden) for run in runs}
     assert sizes == {("diag", 6, 7, 6), ("one_d_ball", 6, 6, 6)}
     for run in runs:
@@ -371,27 +371,27 @@ def test_the_bias_of_cd_is_measured_as_published():
         assert run.initial.model_dump() == {"kind": "uniform", "width": 0.5, "biases": "zero"}
         assert run.bias_bound is not None
         assert run.evaluate_at[0] == 1
-    beyond = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig2"])]
-    assert {run.schedule[0].estimator.options["k"] for run in beyond} == {1, 2, 5, 10}
-    assert {run.data.options["d"] for run in beyond} == {4, 6, 8}
-    assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
-    constant = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig3"])]
+    other_settings = [planned.jobs[run].settings for run in ids_shown(planned, planned.figures["cd_bias_bound_fig2"])]
+    assert {run.schedule[0].estimator.options["k"] for run in other_settings} == {1, 2, 5, 10}
+    assert {run.data.options["d"] for run in other_settings} == {4, 6, 8}
+    assert {run.schedule[0].update.options.get("decay") for run in other_settings} == {None, 0.001, 0.01}
+    constant = [planned.jobs[run].settings for run in ids_shown(planned, planned.figures["cd_bias_bound_fig3"])]
     sizes = {(run.data.name, run.bias_bound is None) for run in constant}
     assert sizes == {("diag", False), ("one_d_ball", False), ("bars_and_stripes", True)}  # 32 units are too many
-    panel = made.figures["cd_bias_bound_fig1"].spec.panels[0]
+    panel = planned.figures["cd_bias_bound_fig1"].spec.panels[0]
     assert (panel.metrics, panel.iteration_axis) == (("cd_bias", "bias_bound", "older_bias_bound"), "log")
 
 
 def test_dc_programming_is_run_as_published():
-    made = planned_here().only(["paper_sdcp"])
-    assert {run.settings.seed for run in made.of_kind("train").values() if run.data == "shifting_bar"} == {
+    planned = planned_here().only(["paper_sdcp"])
+    assert {run.settings.seed for run in planned.of_kind("train").values() if run.data == "shifting_bar"} == {
         derived_seed(2017, "train", "shifting_bar", 4)
     }
-    own = ids_shown(made, made.figures["sdcp_figa_one_inner_step"])  # not in the paper
-    early = ids_shown(made, made.figures["sdcp_fig1_early"])
-    for name, run in ((name, job.settings) for name, job in made.of_kind("train").items()):
+    own = ids_shown(planned, planned.figures["sdcp_figa_one_inner_step"])  # not in the paper
+    early = ids_shown(planned, planned.figures["sdcp_fig1_early"])
+    for name, run in ((name, job.settings) for name, job in planned.of_kind("train").items()):
         (stage,) = run.schedule
-        # Gibbs steps an iteration, whatever the update rule.
+        # Gibbs steps per iteration are equal for all update rules.
         steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
         small = run.hidden == 4
         assert steps == (12 if small else 25 if "25" in str(stage.estimator.options) else 24)
@@ -400,19 +400,19 @@ def test_dc_programming_is_run_as_published():
         longest = 5_000 if name in own else 4_500 if name in early else 50_000
         assert run.iterations == (longest if small else run.iterations)
     epochs = {
-        run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
-        for run in made.of_kind("train").values()
+        run.settings.iterations / (planned.data[run.data].rows // run.settings.batch)
+        for run in planned.of_kind("train").values()
         if run.settings.hidden == 500
     }
     assert epochs == {200.0, 250.0}
-    shared = [set(ids_shown(made, made.figures[f"sdcp_{name}"])) for name in ("fig3", "fig6", "fig7")]
+    shared = [set(ids_shown(planned, planned.figures[f"sdcp_{name}"])) for name in ("fig3", "fig6", "fig7")]
     assert len(shared[0] & shared[1]) == 4
     assert len(shared[0] & shared[2]) == 2
-    panel = made.figures["sdcp_fig5"].spec.panels[0]
+    panel = planned.figures["sdcp_fig5"].spec.panels[0]
     assert (panel.batch, panel.mark, panel.annealing["temperatures"]) == (1000, None, 10_000)
     assert panel.epoch == 60000 // 1000
-    assert {panel.epoch for panel in made.figures["sdcp_fig4"].spec.panels} == {24345 // 200}
-    assert {panel.epoch for panel in made.figures["sdcp_fig1"].spec.panels} == {1}
+    assert {panel.epoch for panel in planned.figures["sdcp_fig4"].spec.panels} == {24345 // 200}
+    assert {panel.epoch for panel in planned.figures["sdcp_fig1"].spec.panels} == {1}
 
 
 @pytest.fixture
@@ -430,19 +430,19 @@ def overlaid(repository, tmp_path, monkeypatch):
 def test_an_overlay_leaves_out_panels_rows_and_curves_by_name(overlaid):
     figures = "{fig3: {algorithms: [pop_cd_1, cd_1], panels: {a: null, b: null, d: null}}}"
     tables = "{table1: {rows: {letters_100: null, mnist_500: null}}}"
-    made = plan(overlaid(f"{{popcd: {{figures: {figures}, tables: {tables}}}}}"))
-    figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
+    small = plan(overlaid(f"{{popcd: {{figures: {figures}, tables: {tables}}}}}"))
+    figure, table = small.figures["popcd_fig3"], small.tables["popcd_table1"]
     assert [panel.name for panel in figure.spec.panels] == ["c"]
     assert figure.spec.which == "Figure 3 of popcd, paper scale, without panels a, b and d"
-    lost = [difference.published for difference in figure.spec.of_part("c")]
-    assert lost == ["CD-10", "pop-CD-10"]
-    assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
+    left_out = [difference.published for difference in figure.spec.of_part("c")]
+    assert left_out == ["CD-10", "pop-CD-10"]
+    assert [run.partition("-0.01")[0] for run in ids_shown(small, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
     assert table.spec.lacks == ", without rows letters_100 and mnist_500"
-    assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
+    assert not {run for run in ids_shown(small, table) if "500h" in run or "100h" in run}
     whole = planned_here()
-    assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
-    everything = [output.spec for output in (whole.figures | whole.tables).values()]
-    assert not [spec.key for spec in everything if spec.differences]
+    assert set(ids_shown(small, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
+    specs = [output.spec for output in (whole.figures | whole.tables).values()]
+    assert not [spec.key for spec in specs if spec.differences]
 
 
 def test_an_overlay_leaves_out_figures_and_tables_by_name(repository, overlaid):
@@ -462,6 +462,6 @@ def test_an_overlay_leaves_out_figures_and_tables_by_name(repository, overlaid):
         ("{rates_fpcd: {figures: {fig2_mnist: null}}}", "figures.fig1.panel: unknown panel 'fig2_mnist.a'"),
     ],
 )
-def test_what_cannot_be_left_out(overlaid, overlay, place):
+def test_error_of_an_overlay_names_the_unknown_key(overlaid, overlay, place):
     with pytest.raises(SettingsError, match=re.escape(place)):
         overlaid(overlay)

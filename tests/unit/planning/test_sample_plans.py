@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What figures of samples need computed, and the mistakes in them that are found before anything runs."""
+"""Jobs of figures of samples, and errors in the settings of these figures."""
 
 import shutil
 
@@ -23,13 +23,13 @@ def config(repository, tmp_path, monkeypatch):
 
 
 def loaded(config, **overrides):
-    """Return the configuration with overrides of this paper alone."""
+    """Return the configuration with overrides of this paper."""
     values = {"scale": "tiny", "papers": [KEY], "overrides": {KEY: overrides}}
     (config / "tiny.yaml").write_text(yaml.safe_dump(values))
     return load(["config/config.yaml", "config/tiny.yaml"])
 
 
-def refused(config, **overrides) -> str:
+def error_of(config, **overrides) -> str:
     with pytest.raises(SettingsError) as caught:
         loaded(config, **overrides)
     assert "\n" not in str(caught.value)
@@ -54,7 +54,7 @@ def test_sheets_and_curves_share_their_samples(config):
     assert spec.panels[0].samples.folder == f"results/tiny/samples/{samples}"
 
 
-def test_panels_that_train_alike_share_their_models(config):
+def test_panels_of_equal_training_settings_share_their_models(config):
     tiny_plan = plan(loaded(config, **panel("fig3", trials=10)))
     run = ids_shown(tiny_plan, tiny_plan.figures["rates_fpcd_fig2"])[0]
     assert run == ids_shown(tiny_plan, tiny_plan.figures["rates_fpcd_fig3"])[0]
@@ -62,9 +62,9 @@ def test_panels_that_train_alike_share_their_models(config):
     assert len(seeds) == 1
 
 
-def test_a_setting_of_the_grid_is_another_id(config):
+def test_ids_of_samples_depend_on_the_grid(config):
     plans = [plan(loaded(config, samplers={"gibbs": {"grid": {"k": [k]}}})) for k in (1, 2)]
-    figures = [made.figures["rates_fpcd_fig2"] for made in plans]
+    figures = [each.figures["rates_fpcd_fig2"] for each in plans]
     ids, other = ([ids_shown(*pair, kind) for kind in ("train", "sample")] for pair in zip(plans, figures, strict=True))
     assert (ids[0] == other[0], ids[1] == other[1]) == (True, False)
 
@@ -98,8 +98,8 @@ SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorith
         ),
     ],
 )
-def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
-    message = refused(config, **overrides)
+def test_errors_name_file_key_and_allowed_values(config, overrides, parts):
+    message = error_of(config, **overrides)
     assert message.startswith(f"config/tiny.yaml: overrides.{KEY}: ")
     for part in parts:
         assert part in message

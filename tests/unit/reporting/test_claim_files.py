@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of claims are checked with the configuration: every mistake is one line that names file, claim and key."""
+"""Files of claims: accepted claims, and errors that name file, claim and key."""
 
 import shutil
 import sys
@@ -40,19 +40,19 @@ def without(claim: dict, key: str) -> dict:
     return {name: value for name, value in claim.items() if name != key}
 
 
-def one(claim: dict, /, **top) -> dict:
-    """Return a file of one claim, whose id is c."""
+def doc(claim: dict, /, **top) -> dict:
+    """Return a file of one claim, with id c."""
     return {"claims": [{"id": "c", "where": "Figure 2", "text": "so", **claim}], **top}
 
 
 def printed(claim: dict, *entries: dict, **more) -> dict:
-    """Return a file of one claim, and of what the paper prints in Table 1."""
-    return one(claim, published_tables={"table1": {"entries": list(entries), **more}})
+    """Return a file of one claim, with entries of the paper's Table 1."""
+    return doc(claim, published_tables={"table1": {"entries": list(entries), **more}})
 
 
 @pytest.fixture
 def checked(repository, tmp_path, monkeypatch, capsys):
-    """Return what runs `rbmbench config check` on one paper with other claims; it returns the exit code and stderr."""
+    """Return a function that checks claims on a paper with the command line, and returns exit code and stderr."""
     shutil.copytree(repository / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
 
@@ -64,7 +64,7 @@ def checked(repository, tmp_path, monkeypatch, capsys):
     return check
 
 
-def test_a_measurement_is_one_file(tmp_path, monkeypatch):
+def test_a_module_in_the_package_registers_its_measurements(tmp_path, monkeypatch):
     base = "rbmbench.reporting.claims.measurements._base"
     (tmp_path / "of_my_own.py").write_text(f"from {base} import measures\n\n@measures()\ndef mine(evidence): ...\n")
     specification = find_spec("rbmbench.reporting.claims.measurements")
@@ -77,7 +77,7 @@ def test_a_measurement_is_one_file(tmp_path, monkeypatch):
     del MEASUREMENTS["mine"], sys.modules[f"{specification.name}.of_my_own"]
 
 
-def test_a_measurement_needs_the_types_of_its_arguments():
+def test_a_measurement_without_annotations_raises():
     def mine(evidence, curve, share: float): ...
 
     with pytest.raises(TypeError, match="mine: arguments must be annotated, got curve"):
@@ -161,21 +161,21 @@ MISTAKES = {
         (COST | {"against": "fig3.b.gibbs"}, "against: unknown curve of"),
     ],
 }
-"""Claims of a paper that are wrong, and how the line goes on that names them."""
+"""Invalid claims of each paper, and the beginning of their messages after the name of the claim."""
 MISTAKES_OF_FILES = [
-    ("ucd", one(ABOVE, findings=[FINDING | {"claims": ["c", "d*"]}]), "findings.0.claims.1: unknown claim 'd*'"),
-    ("ucd", one(ABOVE, findings=[FINDING] * 2), "findings.1.name: must "),
-    ("ucd", one(ABOVE, findings=[FINDING | {"figure": "fig22"}]), "findings.0.figure: unknown figure or table 'fig22'"),
-    ("ucd", one(ABOVE, findings=[FINDING | {"claims": []}]), "claim 'c': of class published: must be in a finding"),
-    ("ucd", one(ABOVE, findings=[FINDING | {"headlin": True}]), "findings.0.headlin: unknown key"),
+    ("ucd", doc(ABOVE, findings=[FINDING | {"claims": ["c", "d*"]}]), "findings.0.claims.1: unknown claim 'd*'"),
+    ("ucd", doc(ABOVE, findings=[FINDING] * 2), "findings.1.name: must "),
+    ("ucd", doc(ABOVE, findings=[FINDING | {"figure": "fig22"}]), "findings.0.figure: unknown figure or table 'fig22'"),
+    ("ucd", doc(ABOVE, findings=[FINDING | {"claims": []}]), "claim 'c': of class published: must be in a finding"),
+    ("ucd", doc(ABOVE, findings=[FINDING | {"headlin": True}]), "findings.0.headlin: unknown key"),
     ("ucd", {"claims": [{"kind": "decline"}]}, "claims.0.id: is missing"),
-    ("ucd", one(ABOVE, needs={"real_dat": True}), "needs.real_dat: unknown key 'real_dat'; nearest"),
-    ("ucd", one(ABOVE, claim=[]), "claim: unknown key 'claim'; nearest: 'claims'; allowed: claims, "),
+    ("ucd", doc(ABOVE, needs={"real_dat": True}), "needs.real_dat: unknown key 'real_dat'; nearest"),
+    ("ucd", doc(ABOVE, claim=[]), "claim: unknown key 'claim'; nearest: 'claims'; allowed: claims, "),
     ("ucd", {"needs": {"trials": 3}}, "claims: is missing"),
     ("ucd", {"claims": {"id": "c"}}, "claims: must be a list, got a dict"),
-    ("ucd", one(ABOVE, lists={"panels": "fig2.a"}), "lists.panels: must be a list, got 'fig2.a'"),
-    ("ucd", one(ABOVE, published_tables={"table7": TIMES["table1"]}), "published_tables.table7: unknown"),
-    ("popcd", one(VARIANCE, published_tables=TIMES), "published_tables.table1.entries.0.row: is missing"),
+    ("ucd", doc(ABOVE, lists={"panels": "fig2.a"}), "lists.panels: must be a list, got 'fig2.a'"),
+    ("ucd", doc(ABOVE, published_tables={"table7": TIMES["table1"]}), "published_tables.table7: unknown"),
+    ("popcd", doc(VARIANCE, published_tables=TIMES), "published_tables.table1.entries.0.row: is missing"),
     ("popcd", printed(VARIANCE, {"row": "letter_16", "algorithm": "cd_1"}), f"{T}entries.0.row: unknown row 'letter"),
     ("popcd", printed(VARIANCE, *BIAS["entries"], iterations={"mnist": 5}), f"{T}iterations: unknown row 'mnist'"),
     ("ucd", printed(TIME, {"algorithm": "cd1", "time": 5.0}), f"{T}entries.0.algorithm: unknown algorithm 'cd1'"),
@@ -187,40 +187,39 @@ MISTAKES_OF_FILES = [
 
 
 @pytest.mark.parametrize(
-    ("key", "values", "told"),
-    [*MISTAKES_OF_FILES, *((key, one(claim), C + told) for key, claims in MISTAKES.items() for claim, told in claims)],
+    ("key", "values", "message"),
+    [*MISTAKES_OF_FILES, *((key, doc(claim), C + line) for key, claims in MISTAKES.items() for claim, line in claims)],
 )
-def test_mistakes_are_refused_before_any_work(checked, key, values, told):
+def test_invalid_files_of_claims_raise_a_one_line_error(checked, key, values, message):
     code, error = checked(key, values)
     assert code == 2
-    assert error.startswith(f"rbmbench: error: config/claims/{key}.yaml: {told}")
+    assert error.startswith(f"rbmbench: error: config/claims/{key}.yaml: {message}")
     assert error.count("\n") == 1
 
 
-def test_claims_may_name_what_an_overlay_adds(checked, repository, tmp_path):
+def test_claims_may_name_curves_that_an_overlay_adds(checked, repository, tmp_path):
     added = {"algorithms": {"cd_3": {"label": "CD-3", "estimator": "cd", "options": {"k": 3}}}}
     added |= {"figures": {"fig2": {"algorithms": ["cd_1", "cd_3", "pcd_1", "ucd"]}}}
     overlay = {"scale": "tiny", "overrides": {"ucd": added}}
     (tmp_path / "config/tiny.yaml").write_text(yaml.safe_dump(overlay))
-    code, error = checked("ucd", one(ABOVE | {"against": "fig2.a.cd_3"}))
+    code, error = checked("ucd", doc(ABOVE | {"against": "fig2.a.cd_3"}))
     assert (code, "unknown curve 'fig2.a.cd_3'" in error) == (2, True)
     assert main(["config", "check", "config/config.yaml", "config/tiny.yaml"]) == 0
 
 
-def test_claims_may_name_what_an_overlay_leaves_out(checked, tmp_path):
+def test_claims_may_name_panels_that_an_overlay_leaves_out(checked, tmp_path):
     overlay = {"scale": "tiny", "overrides": {"ucd": {"figures": {"fig2": {"panels": {"a": None}}}}}}
     (tmp_path / "config/tiny.yaml").write_text(yaml.safe_dump(overlay))
-    checked("ucd", one(ABOVE))
+    checked("ucd", doc(ABOVE))
     assert main(["config", "check", "config/config.yaml", "config/tiny.yaml"]) == 0
 
 
-def test_every_name_among_the_arguments_is_checked():
-    """An argument that is a text or an iteration has a mark, or a choice of words."""
-    plain = [
+def test_text_arguments_of_measurements_have_a_mark_or_choices():
+    unchecked = [
         (kind, name)
         for kind, measurement in MEASUREMENTS.items()
         for name, parameter in measurement.arguments.items()
         if "str" in str(parameter.annotation) or parameter.annotation is str
         if arguments.mark_of(parameter.annotation) is None
     ]
-    assert plain == []
+    assert unchecked == []

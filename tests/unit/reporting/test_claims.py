@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Claims: measurements of known answer, verdicts at and beside their boundaries, and what is missing is said."""
+"""Claims: verdicts on both sides of their boundaries, power, notes on what results lack, and variants."""
 
 import itertools
 import math
@@ -82,11 +82,11 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
         ((3, -math.inf, 5), (0, math.inf), (0, math.inf), ""),
     ],
 )
-def test_power_tells_what_would_not_be_reproduced(measurement, bounds, possible, result):
+def test_power_is_the_range_that_would_not_be_reproduced(measurement, bounds, possible, result):
     assert power(measurement, bounds, possible) == result
 
 
-def test_claims_become_a_table_with_verdicts(tmp_path):
+def test_verdicts_are_written_as_a_table(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART}})
     judgements = records([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
     verdicts = table_of(judgements)
@@ -131,7 +131,7 @@ CUT = {"published": {"iterations": 50000}}
         ({"meta": stand_in("mnist")}, {}, "stand-in data for MNIST"),
     ],
 )
-def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, needs, reason):
+def test_verdict_at_a_scale_below_the_needs_of_a_claim_is_inconclusive(tmp_path, panel, needs, reason):
     spec = figure(tmp_path, {"a": {"curves": APART, **panel}})
     (record,) = records([DIFFERENCE], [spec], needs=needs)
     assert (record.verdict, record.reason, record.lacks) == (INCONCLUSIVE, "lacks", [reason])
@@ -145,14 +145,14 @@ def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, n
     assert again["judged"]
 
 
-def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
+def test_note_names_reductions_that_a_claim_allows(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART, "published": {"iterations": 50000, "trials": 25}}})
     line = judged([DIFFERENCE], [spec]).iloc[0]
     assert line["verdict"] == REPRODUCED
     assert line["note"].endswith("4 000 of 50 000 iterations; 5 of 25 trials")
 
 
-def test_lost_trial_is_named_and_left_out(tmp_path):
+def test_trial_that_is_not_finite_is_left_out_and_named(tmp_path):
     values = rising(-6.0)
     values[1, 3] = np.nan
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": values, "pop_cd_1": rising(-5.0)}}})
@@ -161,7 +161,7 @@ def test_lost_trial_is_named_and_left_out(tmp_path):
     assert "left out: CD-1 trial 1 (not finite)" in line["note"]
 
 
-def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_number(tmp_path):
+def test_claims_on_missing_figures_are_inconclusive(tmp_path):
     size = {"id": "popcd_6.size", "where": "Table 1", "text": "size", "kind": "order_of_magnitude"}
     size |= {"entry": "table1.r.cd_1", "quantity": "bias"}
     lines = judged([DIFFERENCE, size], published={"table1": PRINTED})
@@ -174,19 +174,19 @@ def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_num
     assert not lines["judged"].any()
 
 
-def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
+def test_missing_run_of_a_figure_raises(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["panels"][0]["runs"][0]["folder"] = str(tmp_path / "gone")
     with pytest.raises(ResultsError, match=r"gone/meta\.json: is missing"):
         judged([DIFFERENCE], [spec])
 
 
-def test_name_of_a_curve_that_lacks_its_panel_is_refused(tmp_path):
+def test_name_of_a_curve_without_its_panel_raises(tmp_path):
     with pytest.raises(SettingsError, match=r"must have the form FIGURE.PANEL.ALGORITHM, got 'fig1.cd_1'"):
         judged([DIFFERENCE | {"curve": "fig1.cd_1"}], [figure(tmp_path, {"a": {"curves": APART}})])
 
 
-def test_each_repeats_a_claim_for_every_combination():
+def test_claim_with_each_is_expanded_to_all_combinations():
     entry = {"id": "{p}.{k}", "curves": ["{p}.cd_{k}"], "each": [[{"p": "a"}, {"p": "b"}], [{"k": 1}, {"k": 10}]]}
     assert [claim["id"] for claim in expanded(entry)] == ["a.1", "a.10", "b.1", "b.10"]
     assert list(expanded(entry))[1]["curves"] == ["a.cd_10"]
@@ -201,7 +201,7 @@ def shipped(repository) -> dict:
 
 
 def full_results(root: Path) -> tuple[list, list]:
-    """Return figures, tables and times that behave as the paper says, in the smallest form."""
+    """Return small figures and tables that agree with the paper."""
     good = {"pop_cd_1": rising(-5.0), "pop_cd_10": rising(-5.0), "pt_10": rising(-5.0)}
     bad = {name: falling(-12.0, -8.0) for name in ("cd_1", "cd_10", "pcd_1")}
     same = {name: rising(-5.0) for name in [*good, *bad]}
@@ -218,20 +218,20 @@ def full_results(root: Path) -> tuple[list, list]:
     fig3 = figure(root, panels, key="popcd_fig3")
     rows = ("bars_and_stripes_16", "artificial_modes_16", "letters_16", "mnist_16")
     model = {"cd": numbers(1e-4, 1e-2, 1e-4), "pop_cd": numbers(1e-3, 1e-4, 1e-6)}
-    of_row = {f"{name}_{k}": [model[name]] for name in model for k in (1, 10)}
+    entries = {f"{name}_{k}": [model[name]] for name in model for k in (1, 10)}
     seconds = {name: np.full(7, 0.1 + 0.3 * (name == "pt_10")) for name in ("cd_1", "cd_10", *good)}
     times = step_table(root, {"bars": seconds}) | {"key": "popcd_tablea_step_times"}
     biases = {246: 1e-1, 984: 1e-1, 13038: 1e-1, 52152: 1e-4}
     pairs = ({"cd_1": [model["cd"]], "pop_cd_1": [numbers(1e-3, bias, 1e-6)]} for bias in biases.values())
-    of_samples = dict(zip((f"letters_{count}" for count in biases), pairs, strict=True))
-    samples = table(root, of_samples, key="popcd_tableb_samples")
+    rows_of_samples = dict(zip((f"letters_{count}" for count in biases), pairs, strict=True))
+    samples = table(root, rows_of_samples, key="popcd_tableb_samples")
     wild = {"leave_one_out": {"largest_weight_sum": np.geomspace(1, 1e4, 41) * np.ones((5, 1))}}
     panel = {"curves": {"leave_one_out": rising(-6.0)}, "diagnostics": wild, "metrics": ["largest_weight_sum"]}
     weights = figure(root, dict.fromkeys("abcd", panel), key="popcd_figa_weights")
-    return [fig1, fig2, fig3, weights], [table(root, dict.fromkeys(rows, of_row)), samples, times]
+    return [fig1, fig2, fig3, weights], [table(root, dict.fromkeys(rows, entries)), samples, times]
 
 
-def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
+def test_shipped_claims_have_verdicts_on_small_results(tmp_path, shipped):
     figures, tables = full_results(tmp_path)
     values = {"scale": "tiny", "outputs": [*figures, *tables], "claims": {"popcd": shipped}}
     verdicts = table_of(evaluate(parse(ClaimsSpec, values, "test")))
@@ -239,7 +239,7 @@ def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
     assert set(verdicts["claim"].str.partition(".")[0]) == {f"popcd_{number}" for number in range(1, 10)}
     open_claims = verdicts[verdicts["verdict"] == INCONCLUSIVE]
     large = open_claims["claim"].str.contains("letters_100|mnist_500")
-    # Identical runs for two rates, and times that are equal, decide nothing.
+    # Identical runs for two rates and equal times are inconclusive.
     assert set(open_claims[~large]["claim"].str.partition(".")[0]) <= {"popcd_4", "popcd_5", "popcd_6"}
     decided = r"popcd_[12]\.|popcd_3\..*(steps|pt_10|par)|popcd_6\..*(variance|bias)$"
     assert set(verdicts[verdicts["claim"].str.match(decided)]["verdict"]) == {REPRODUCED, INCONCLUSIVE}
@@ -256,7 +256,7 @@ def few_at(where, trials=5):
     return {SIZE: np.where(np.broadcast_to(where, (trials, 41)), 1.5, 50.0)}
 
 
-def test_only_the_evaluations_that_a_claim_needs_have_to_be_known(tmp_path):
+def test_few_particles_at_unused_evaluations_do_not_change_verdicts(tmp_path):
     panel = {"curves": APART}
     trusted = figure(tmp_path / "trusted", {"a": panel | {"effective_particles": 10.0}})
     expected = records([DIFFERENCE], [trusted])[0]
@@ -267,8 +267,8 @@ def test_only_the_evaluations_that_a_claim_needs_have_to_be_known(tmp_path):
 
 
 @pytest.mark.parametrize(("curve", "verdict"), [("pop_cd_1", INCONCLUSIVE), ("cd_1", REPRODUCED)])
-def test_few_particles_leave_a_log_likelihood_without_a_lower_end(tmp_path, curve, verdict):
-    # It may be smaller by any number, and larger by log 40, at one of the two final evaluations.
+def test_interval_of_a_curve_of_few_particles_has_one_end(tmp_path, curve, verdict):
+    # At one of the two final evaluations it may be smaller by any number, and larger by log 40.
     panel = {"curves": {"cd_1": rising(-12.0), "pop_cd_1": rising(-5.0)}}
     expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
     sizes = {name: few_at((np.arange(41) == 40) & (name == curve)) for name in panel["curves"]}
@@ -288,8 +288,8 @@ del FALL["against"]
 
 
 @pytest.mark.parametrize(("final", "verdict"), [(-13.0, REPRODUCED), (-10.0, INCONCLUSIVE)])
-def test_a_fall_that_is_larger_than_the_bracket_is_decided(tmp_path, final, verdict):
-    # A rise of 12 nats from -20 to -8, and a fall to an end that is log 40 higher at most; that is the maximum, then.
+def test_decline_is_decided_if_larger_than_the_error_of_few_particles(tmp_path, final, verdict):
+    # A rise of 12 nats from -20 to -8, and a fall to an end that is log 40 higher at most, which is then the maximum.
     curves = {"cd_1": falling(final, -8.0, evaluations=41)}
     sizes = {"cd_1": few_at(np.arange(41) > 38)}
     (record,) = records([FALL], [figure(tmp_path, {"a": {"curves": curves, "effective_particles": sizes}})])
@@ -304,7 +304,7 @@ def test_a_fall_that_is_larger_than_the_bracket_is_decided(tmp_path, final, verd
 @pytest.mark.parametrize(
     ("below", "above", "verdict"), [(0.2, 0.3, REPRODUCED), (0.2, 1.2, INCONCLUSIVE), (1.2, 0.2, INCONCLUSIVE)]
 )
-def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, verdict):
+def test_annealing_bracket_widens_the_interval_by_its_width(tmp_path, below, above, verdict):
     # log Z is 3, and may be smaller by 0.49 + below and larger by 0.49 + above, for both curves.
     panel = {"curves": APART}
     expected = records([DIFFERENCE], [figure(tmp_path / "sure", {"a": panel})])[0]
@@ -316,7 +316,7 @@ def test_a_bracket_widens_the_interval_by_what_it_says(tmp_path, below, above, v
     assert (record.low, record.high) == pytest.approx((expected.low - width, expected.high + width))
 
 
-def test_numbers_of_bands_need_particles_at_all_evaluations(tmp_path):
+def test_final_band_ratio_needs_particles_at_all_evaluations(tmp_path):
     claim = DIFFERENCE | {"kind": "final_band_ratio"}
     panel = {"curves": APART}
     (record,) = records([claim], [figure(tmp_path, {"a": panel | {"effective_particles": 9.5}})])
@@ -337,19 +337,19 @@ PAIR = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
         ("final_lead", PAIR),
     ],
 )
-def test_measures_of_curves_are_undecided_where_nothing_is_known_from_below(tmp_path, kind, arguments):
+def test_intervals_of_curves_of_few_particles_are_wider(tmp_path, kind, arguments):
     claim = {key: DIFFERENCE[key] for key in ("id", "where", "text", "published")}
     claim |= {"kind": kind, "above": -1e7} | arguments
     panel, few = {"curves": APART, "meta": STEPS}, dict.fromkeys(APART, few_at(np.arange(41) > 0))
-    (sure,) = records([claim], [figure(tmp_path / "sure", {"a": panel})])
+    (exact,) = records([claim], [figure(tmp_path / "sure", {"a": panel})])
     (record,) = records([claim], [figure(tmp_path / "few", {"a": panel | {"effective_particles": few}})])
-    assert sure.verdict == REPRODUCED
-    assert record.measured == sure.measured
-    assert record.low < sure.low or record.high > sure.high
+    assert exact.verdict == REPRODUCED
+    assert record.measured == exact.measured
+    assert record.low < exact.low or record.high > exact.high
 
 
-def test_the_search_of_extremes_is_that_of_all_corners():
-    # 7 values of two curves at either end or as they are: all 3^7 combinations by brute force.
+def test_extremes_are_those_over_all_corners():
+    # 7 values of two curves, each unchanged or at one of its ends: all 3^7 combinations by brute force.
     rng = np.random.default_rng(3)
     curves, doubts = [rng.normal(size=4), rng.normal(size=3)], [rng.random((2, 4)), rng.random((2, 3))]
     whole, steps = np.concatenate(curves), np.concatenate(doubts, axis=1)
@@ -374,8 +374,7 @@ def test_shipped_table_has_the_published_numbers(shipped):
     assert printed.value("mnist_16", "pcd_1", "bias") is None
 
 
-def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
-    """A rate that is not the paper's flips no published verdict: it is another class, and the note says why."""
+def test_verdicts_on_other_settings_are_of_class_variant(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART, "published": {"rate": 0.02}}, "b": {"curves": APART}})
     untouched = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
     across = untouched | {"id": "popcd_1.c", "class": "check", "against": "fig1.a.cd_1"}
@@ -392,13 +391,13 @@ def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
     assert wider.standing == "variant"
 
 
-def test_budgets_and_stand_ins_make_no_variant(tmp_path):
+def test_reduced_budgets_and_stand_in_data_make_no_variant(tmp_path):
     panel = {"curves": APART, "published": {"iterations": 50000, "trials": 25}, "meta": stand_in("mnist")}
     line = judged([DIFFERENCE], [figure(tmp_path, {"a": panel})], needs={"real_data": False}).iloc[0]
     assert (line["class"], line["verdict"]) == ("published", REPRODUCED)
 
 
-def test_a_difference_of_a_curve_concerns_its_claims_alone(tmp_path):
+def test_difference_of_one_curve_affects_only_claims_on_it(tmp_path):
     curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0), "pt_10": rising(-4.0)}
     spec = figure(tmp_path, {"a": {"curves": curves}})
     other = {"panel": "a", "algorithm": "pt_10", "label": "PT-10", "setting": "estimator.k", "kind": "setting"}
@@ -413,14 +412,14 @@ def test_a_difference_of_a_curve_concerns_its_claims_alone(tmp_path):
     ("setting", "metric", "standing"),
     [("proxy.steps", "log_likelihood", "published"), ("annealing.base", "log_likelihood", "variant")],
 )
-def test_settings_of_an_evaluation_concern_its_metrics_alone(tmp_path, setting, metric, standing):
+def test_difference_of_an_evaluation_affects_only_claims_on_its_metrics(tmp_path, setting, metric, standing):
     spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["differences"] = [{"panel": "a", "setting": setting, "value": 3, "published": 7, "kind": "setting"}]
     claim = DIFFERENCE | {"metric": metric}
     assert judged([claim], [spec])["class"].tolist() == [standing]
 
 
-def test_other_quantiles_concern_claims_on_bands_alone(tmp_path):
+def test_difference_of_quantiles_affects_only_claims_on_bands(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": APART}})
     spec["differences"] = [{"setting": "quantiles", "value": [0.1, 0.9], "published": [0.25, 0.75], "kind": "setting"}]
     band = DIFFERENCE | {"id": "popcd_1.band", "kind": "final_band_ratio"}

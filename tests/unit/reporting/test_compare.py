@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Own methods beside those of a kept arena."""
+"""Comparison of own methods with those of a kept arena."""
 
 import json
 
@@ -29,7 +29,7 @@ CD = {"until": 20, "rate": 0.1, "estimator": {"name": "cd"}}
 
 
 def arena(root, algorithms, **changes):
-    """Make a folder of a scale with an arena of two contests."""
+    """Write a folder of a scale with an arena of two contests."""
     contests = []
     for name in ("bars", "letters"):
         entries = []
@@ -49,7 +49,7 @@ def arena(root, algorithms, **changes):
 
 @pytest.fixture
 def kept(tmp_path):
-    """A folder as `rbmbench keep` writes it: numbers and pictures, no runs."""
+    """A folder as `rbmbench keep` writes it: numbers without runs."""
     arena(tmp_path / "made", {"cd": WORSE, "pcd": BETTER})
     made, folder = tmp_path / "made", tmp_path / "kept"
     spec = read_spec(made / "specs" / "arena_fig1.json")
@@ -64,7 +64,7 @@ def kept(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_own_method_takes_its_place_among_the_kept(kept, tmp_path, capsys):
+def test_compare_ranks_an_own_method_among_the_kept_ones(kept, tmp_path, capsys):
     between = [[-9.0, -7.0, -6.0 - 0.01 * trial] for trial in range(TRIALS)]
     arena(tmp_path / "mine", {"mine": between})
     capsys.readouterr()
@@ -95,13 +95,13 @@ def test_kept_curves_are_a_tidy_frame(kept):
         ({"mine": BETTER[:3]}, {}, "contest 'bars': must be those of the kept arena, 5, got 3 trials"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(kept, tmp_path, algorithms, changes, message):
+def test_incomparable_arenas_raise(kept, tmp_path, algorithms, changes, message):
     arena(tmp_path / "mine", algorithms, **changes)
     with pytest.raises(SettingsError, match=message):
         compare(tmp_path / "mine", kept, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_without_an_arena_is_one_line(kept, tmp_path):
+def test_a_folder_without_an_arena_raises(kept, tmp_path):
     with pytest.raises(ResultsError, match=r"must have curves of 'arena', got none"):
         compare(tmp_path, kept, tmp_path / "out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arenas: costs of runs, rates that other trials choose, ranks, targets; and what the figures are planned from."""
+"""Arenas: costs of runs, choice of rates, ranks, targets, figures and tables, and planned runs."""
 
 import json
 from functools import partial
@@ -40,7 +40,7 @@ def curve(contest, algorithm, rate, trial, values, *, judged=True, tuning=None, 
 
 
 def field(entries):
-    """Return curves of judged trials 2, 3, 4 and of tuning trials 0, 1, by algorithm and rate."""
+    """Return curves of tuning trials 0 and 1 and of judged trials 2, 3 and 4, by algorithm and rate."""
     parts = []
     for contest, algorithm, rate, tuning, ends in entries:
         for trial in (0, 1):
@@ -53,20 +53,20 @@ def field(entries):
 TWO = field(
     [
         ("toy", "cd", 0.1, -5.0, [-6.0, -6.5, -6.1]),
-        ("toy", "cd", 0.3, -5.5, [-3.0, -3.0, -3.0]),  # better where it is judged, which must not choose it
+        ("toy", "cd", 0.3, -5.5, [-3.0, -3.0, -3.0]),  # better only in judged trials
         ("toy", "pcd", 0.1, -7.0, [-6.2, -6.2, -6.1]),
     ]
 )
 
 
-def test_rates_are_chosen_by_the_trials_that_tune():
+def test_rates_are_chosen_by_the_tuning_trials():
     standings = contests.standings(TWO)
     products = standings[standings["cost"] == "products"]
     assert set(products.loc[products["algorithm"] == "cd", "rate"]) == {0.1}
     assert products.loc[products["algorithm"] == "cd", "value"].tolist() == [-6.0, -6.5, -6.1]
 
 
-def test_ranks_are_of_the_algorithms_of_one_trial_and_ties_share():
+def test_ranks_are_computed_per_trial_with_means_for_ties():
     standings = contests.standings(TWO).query("cost == 'products'")
     ranks = standings.pivot(index="trial", columns="algorithm", values="rank")
     assert ranks.to_dict("list") == {"cd": [1.0, 2.0, 1.5], "pcd": [2.0, 1.0, 1.5]}
@@ -76,14 +76,14 @@ def test_ranks_are_of_the_algorithms_of_one_trial_and_ties_share():
     assert (overall["rank_high"] > 1.5).all()
 
 
-def test_a_trial_that_failed_is_last():
+def test_a_failed_trial_has_the_last_rank():
     failed = field([("toy", "cd", 0.1, -5.0, [np.nan, -6.0, -6.0]), ("toy", "pcd", 0.1, -5.0, [-70.0, -7.0, -7.0])])
     standings = contests.standings(failed).query("cost == 'products' and algorithm == 'cd'").sort_values("trial")
     assert standings["rank"].tolist() == [2.0, 1.0, 1.0]
 
 
 def dense(algorithm, trial, end, seconds=1.0, rate=0.1, tuning=None, evaluations=101):
-    """Return a curve that rises from -9 to its end by equal steps, with evaluations at equal distances."""
+    """Return a curve that rises linearly from -9 to its end, with equidistant evaluations."""
     values = np.linspace(-9.0, end, evaluations)
     iterations = np.arange(evaluations)
     rows = curve("toy", algorithm, rate, trial, [0.0] * 3, judged=trial > 0).iloc[[0] * evaluations]
@@ -92,13 +92,13 @@ def dense(algorithm, trial, end, seconds=1.0, rate=0.1, tuning=None, evaluations
     return rows.assign(iteration=iterations, value=values, tuning=tunes, **costs)
 
 
-def test_budgets_of_seconds_are_the_least_time_for_the_products():
+def test_budget_of_seconds_is_the_least_time_for_the_products():
     slow = [dense("slow", t, -4.0, seconds=8.0) for t in range(4)]
     fast = [dense("fast", t, -6.0, seconds=2.0) for t in range(4)]
-    both = pd.concat([*slow, *fast], ignore_index=True)
-    budgets = {under.cost: under.budgets for under in contests.under_budgets(both)}
+    curves = pd.concat([*slow, *fast], ignore_index=True)
+    budgets = {under.cost: under.budgets for under in contests.under_budgets(curves)}
     assert budgets == {"products": {"toy": 100.0}, "seconds": {"toy": 2.0}}
-    values = contests.contest_results(both).set_index(["cost", "algorithm"])["value"]
+    values = contests.contest_results(curves).set_index(["cost", "algorithm"])["value"]
     assert values["products", "slow"] == -4.0
     assert values["seconds", "slow"] == pytest.approx(-9 + 0.25 * 5)  # after a quarter of its time
     assert values["seconds", "fast"] == -6.0
@@ -108,8 +108,8 @@ COSTS = np.array([0.0, 8.0, 20.0, 90.0, 100.0])
 VALUES = np.array([-9.0, -8.0, -7.0, -3.0, -1.0])
 
 
-def test_values_lie_between_evaluations_that_are_near_and_nowhere_else():
-    """Of a budget of 100: its tenth is 10."""
+def test_values_at_are_interpolated_between_near_evaluations():
+    # Near: within 10, a tenth of a budget of 100.
     at = np.array([0.0, 2.0, 8.0, 14.0, 20.0, 55.0, 90.0, 95.0, 100.0, 100.0 + 1e-5, 101.0])
     values = contests.values_at(at, COSTS, np.stack([VALUES, 2 * VALUES]), 10.0)
     nan = np.nan  # evaluations 12 and 70 apart, and none beyond 100
@@ -117,7 +117,7 @@ def test_values_lie_between_evaluations_that_are_near_and_nowhere_else():
     np.testing.assert_allclose(values, [expected, np.multiply(2, expected)])
 
 
-def test_a_run_that_ends_before_the_budget_has_no_value_there():
+def test_a_run_that_ends_before_the_budget_has_no_value():
     short = curve("toy", "cd", 0.1, 3, [-9.0, -8.0, -4.0], products=(0, 50, 75))
     row = contests.at_cost(short, "products", {"toy": 100.0})
     assert np.isnan(row["value"].item())
@@ -126,61 +126,60 @@ def test_a_run_that_ends_before_the_budget_has_no_value_there():
     assert np.isnan(early["value"].item())  # a straight line over half of the budget
 
 
-def test_without_an_evaluation_near_the_budget_nothing_is_ranked():
-    """At equal products all is measured; the fast one ends when the slow one has half of its products, between two."""
+def test_contests_without_evaluations_near_the_budget_have_no_ranks():
+    # The fast algorithm ends at half the products of the slow one, between two of its evaluations.
     slow = [curve("toy", "slow", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 1, seconds=3.0) for t in range(5)]
     fast = [dense("fast", t, -6.0, seconds=1.0) for t in range(5)]
-    both = pd.concat([*slow, *fast], ignore_index=True)
-    both["judged"] = both["trial"] > 1
-    standings = contests.standings(both).set_index(["cost", "algorithm"])
+    curves = pd.concat([*slow, *fast], ignore_index=True)
+    curves["judged"] = curves["trial"] > 1
+    standings = contests.standings(curves).set_index(["cost", "algorithm"])
     assert standings.loc["products", "rank"].groupby("algorithm").mean().to_dict() == {"slow": 1.0, "fast": 2.0}
     assert standings.loc["seconds", "rank"].isna().all()
     assert standings.loc[("seconds", "fast"), "value"].notna().all()
-    results = contests.contest_results(both).set_index(["cost", "algorithm"])
+    results = contests.contest_results(curves).set_index(["cost", "algorithm"])
     assert results.loc["seconds", "missing"].to_dict() == {"slow": contests.REFUSED, "fast": ""}
-    overall = contests.overall_ranks(contests.standings(both)).set_index(["cost", "algorithm"])
+    overall = contests.overall_ranks(contests.standings(curves)).set_index(["cost", "algorithm"])
     assert overall.loc["products", "contests"].tolist() == [1, 1]
     assert overall.loc["seconds", "contests"].tolist() == [0, 0]
     assert overall.loc["seconds", "rank"].isna().all()
-    assert set(contests.reached_targets(both)["cost"]) == {"products"}
-    shown = contests.anytime_curves(both).query("algorithm == 'slow' and cost == 'products'")
+    assert set(contests.reached_targets(curves)["cost"]) == {"products"}
+    shown = contests.anytime_curves(curves).query("algorithm == 'slow' and cost == 'products'")
     assert shown.dropna()["spent"].tolist() == [0.0, 50.0, 100.0]  # no line between
     entries = [{"algorithm": name, "label": name, "rate": 0.1, "folder": "runs"} for name in ("slow", "fast")]
     contest = {"name": "toy", "data": "toy", "hidden": 3, "products": 100.0, "tuning_trials": 2, "entries": entries}
     contest |= {"tuned_by": "log_likelihood", "judged_by": "log_likelihood"}
     ranks, targets = spec_of("arena_ranks", contest), spec_of("arena_targets", contest)
-    assert [series.key for series in ranks.chart(both).panels[0].series] == ["products"]
-    assert [panel.name for panel in targets.chart(both).panels] == ["products"]
-    assert targets.caption(both).endswith("are left out; under equal processor seconds none is left.")
+    assert [series.key for series in ranks.chart(curves).panels[0].series] == ["products"]
+    assert [panel.name for panel in targets.chart(curves).panels] == ["products"]
+    assert targets.caption(curves).endswith("are left out; under equal processor seconds none is left.")
 
 
-def test_values_and_targets_are_of_one_curve():
-    """The share of targets reached at the end follows from the values that ranks are made of, in between as well."""
+def test_reached_targets_agree_with_values_at_the_same_cost():
     trials = [dense(name, t, end) for name, end in (("cd", -1.0), ("pcd", -5.0)) for t in range(4)]
-    both = pd.concat(trials, ignore_index=True)
-    targets = contests.reached_targets(both).query("cost == 'products' and algorithm == 'pcd'")
+    curves = pd.concat(trials, ignore_index=True)
+    targets = contests.reached_targets(curves).query("cost == 'products' and algorithm == 'pcd'")
     levels = -1 - 8 * np.geomspace(1, contests.NEAREST_TARGET, contests.TARGETS)[1:]
     for spent, reached in targets[["spent", "reached"]].to_numpy():
         [value] = set(contests.at_cost(trials[-1], "products", {"toy": 100 * spent})["value"])
         assert reached == (value >= levels - 1e-9).mean()
 
 
-def test_rates_are_chosen_by_the_last_evaluation_where_none_is_near():
-    """At equal seconds the larger rate is that of a slower run, whose only evaluation before is the initial one."""
-    better = [curve("toy", "cd", 0.3, t, [-9.0, -6.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
-    known = [dense("cd", t, -7.0) for t in range(4)]
+def test_rates_are_chosen_by_the_last_evaluation_if_none_is_near():
+    # At equal seconds, the larger rate has a slower run, with only the initial evaluation before the end.
+    slow = [curve("toy", "cd", 0.3, t, [-9.0, -6.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
+    dense_curves = [dense("cd", t, -7.0) for t in range(4)]
     fast = [dense("pcd", t, -8.0, seconds=0.4) for t in range(4)]
-    products, seconds = contests.under_budgets(pd.concat([*better, *known, *fast], ignore_index=True))
+    products, seconds = contests.under_budgets(pd.concat([*slow, *dense_curves, *fast], ignore_index=True))
     assert products.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.3, "pcd": 0.1}
     assert seconds.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
     assert set(seconds.reached.query("rate == 0.3")["tuning"]) == {-9.0}
 
 
-def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp_path):
+def test_a_method_whose_first_iteration_exceeds_the_budget_is_last(tmp_path):
     tempering = {"until": 20, "rate": 0.1, "estimator": {"name": "trajectory_tempering"}}
     settings = {"products": 100.0, "schedule": [tempering]}
-    made = {"products": [[0, 300.0, 310.0], [0, 320.0, 330.0], [0, 20.0, 110.0]]}
-    dear = contest_of(tmp_path / "dear", iterations=[0, 1, 2], settings=settings, diagnostics=made)
+    products = {"products": [[0, 300.0, 310.0], [0, 320.0, 330.0], [0, 20.0, 110.0]]}
+    dear = contest_of(tmp_path / "dear", iterations=[0, 1, 2], settings=settings, diagnostics=products)
     cheap = contest_of(tmp_path / "cheap")
     cheap["entries"][0] |= {"algorithm": "other", "label": "Other"}
     contest = dear | {"entries": dear["entries"] + cheap["entries"]}
@@ -197,22 +196,22 @@ def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp
     assert cells.loc["Other", "log-likelihood"] == "-7.00"
 
 
-def test_the_time_of_a_product_is_that_of_all_that_were_made(tmp_path):
-    """Trials that have ended are computed until the last one ends; it is no time of theirs."""
+def test_seconds_are_proportional_to_all_products_of_the_run(tmp_path):
+    # Trials that have ended are computed until the last one ends; their seconds exclude this.
     settings = {"products": 100.0, "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "ucd"}}]}
-    made = {"products": [[0, 50.0, 110.0], [0, 60.0, 150.0], [0, 90.0, 140.0]]}
-    curves = spec_of("arena_curves", contest_of(tmp_path / "run", settings=settings, diagnostics=made)).read()
+    products = {"products": [[0, 50.0, 110.0], [0, 60.0, 150.0], [0, 90.0, 140.0]]}
+    curves = spec_of("arena_curves", contest_of(tmp_path / "run", settings=settings, diagnostics=products)).read()
     seconds = curves.pivot(index="trial", columns="iteration", values="seconds").to_numpy()
     np.testing.assert_allclose(seconds, 2 / 400 * np.array([[0, 50, 100], [0, 60, 100], [0, 90, 100]]), atol=1e-6)
 
 
-def test_results_say_when_the_best_rate_is_an_end_of_the_grid():
+def test_results_mark_rates_at_an_end_of_the_grid():
     table = contests.contest_results(TWO).query("cost == 'products'").set_index("algorithm")
     assert table["at_edge"].to_dict() == {"cd": True, "pcd": False}  # a grid of one rate has no ends
     assert table["trials"].tolist() == [3, 3]
 
 
-def test_targets_are_reached_when_the_curve_is_at_their_level():
+def test_reached_targets_are_the_share_of_levels_below_the_curve():
     best, never, half = [-9.0, -9.0, -1.0], [-9.0, -9.0, -9.0], [-9.0, -5.0, -5.0]
     values = {"cd": best, "pcd": never, "ucd": half}
     curves = [curve("toy", name, 0.1, t, values[name], judged=t > 0) for name in values for t in range(4)]
@@ -224,8 +223,8 @@ def test_targets_are_reached_when_the_curve_is_at_their_level():
     assert (early == 0).all()
 
 
-def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
-    """Of four contests two algorithms win two each: the mean is 1.5, and the interval must say that it is unsure."""
+def test_intervals_of_ranks_cover_differences_between_contests():
+    # Two algorithms win two of four contests each: the mean rank is 1.5.
     winners = ["cd", "cd", "pcd", "pcd"]
     entries = [
         (f"toy{i}", name, 0.1, -5.0, [-5.0] * 3 if name == winner else [-6.0] * 3)
@@ -238,26 +237,26 @@ def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
     assert (ranks["rank_high"] >= 1.75).all()
 
 
-def test_intervals_over_contests_are_students_where_there_are_three():
+def test_intervals_over_three_contests_are_those_of_student():
     index = pd.MultiIndex.from_product([list("abc"), [5, 6]], names=["contest", "trial"])
     values = pd.Series([1.0, 3.0, 2.0, 6.0, 4.0, 8.0], index)
     assert contests.over_contests(values) == student([2.0, 4.0, 6.0])
     two = values.loc[["a", "b"]]
     assert contests.over_contests(two)[0] == 3.0
-    assert np.isnan(contests.over_contests(two)[1])  # two trials
+    assert np.isnan(contests.over_contests(two)[1])
 
 
-def test_claims_compare_ranks_contest_by_contest(tmp_path):
-    """CD ends above PCD by one rank in two contests, and below it in the third; UCD takes part in one alone."""
+def test_rank_difference_is_the_mean_over_shared_contests(tmp_path):
+    # CD is one rank above PCD in two contests and below it in the third; UCD is in one contest only.
     ends = {"cd": (-4.0, -4.0, -6.0), "pcd": (-5.0, -5.0, -5.0), "ucd": (-9.0,)}
-    made = []
+    settings = []
     for place, name in enumerate("abc"):
         entries = []
         for key in [key for key, values in ends.items() if place < len(values)]:
             contest = contest_of(tmp_path / f"{name}-{key}", values=[[-9.0, -8.0, ends[key][place]]] * 5)
             entries.append(contest["entries"][0] | {"algorithm": key, "label": key.upper()})
-        made.append(contest | {"name": name, "tuning_trials": 2, "entries": entries})
-    evidence = Evidence("arena", [spec_of("arena_ranks", *made)])
+        settings.append(contest | {"name": name, "tuning_trials": 2, "entries": entries})
+    evidence = Evidence("arena", [spec_of("arena_ranks", *settings)])
     difference = MEASUREMENTS["rank_difference"](evidence, ranks="fig1.cd", against="fig1.pcd")
     assert (difference.value, difference.low, difference.high) == pytest.approx(student([-1.0, -1.0, 1.0]))
     assert difference.what == "mean rank of CD minus that of PCD at equal matrix products (a, b, c)"
@@ -269,7 +268,7 @@ def test_claims_compare_ranks_contest_by_contest(tmp_path):
         MEASUREMENTS["rank_difference"](evidence, ranks="fig1.fpcd", against="fig1.pcd")
 
 
-def test_claims_on_contests_without_ranks_are_not_judged(tmp_path, monkeypatch):
+def test_rank_difference_without_ranks_is_not_run(tmp_path, monkeypatch):
     contest = contest_of(tmp_path / "run")
     evidence = Evidence("arena", [spec_of("arena_ranks", contest)])
     slow = [curve("toy", "one", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
@@ -282,18 +281,18 @@ def test_claims_on_contests_without_ranks_are_not_judged(tmp_path, monkeypatch):
         measure(cost="seconds")
 
 
-def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate():
-    words = {("cd", 0.1, 2): "certified", ("cd", 0.1, 3): "doubtful: it swims", ("cd", 0.3, 2): "not certified: no"}
+def test_results_count_certified_models_at_the_chosen_rate():
+    texts = {("cd", 0.1, 2): "certified", ("cd", 0.1, 3): "doubtful: it swims", ("cd", 0.3, 2): "not certified: no"}
     keys = zip(TWO["algorithm"], TWO["rate"], TWO["trial"], strict=True)
-    said = pd.Series([words.get(key, "") for key in keys], TWO.index)
-    curves = TWO.assign(certificate=said.where(TWO["iteration"] == ITERATIONS[-1], ""))
+    column = pd.Series([texts.get(key, "") for key in keys], TWO.index)
+    curves = TWO.assign(certificate=column.where(TWO["iteration"] == ITERATIONS[-1], ""))
     table = contests.contest_results(curves).query("cost == 'products'").set_index("algorithm")
     assert table["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
     assert table[["examined", "certified"]].T.to_dict("list") == {"cd": [2, 1], "pcd": [0, 0]}
     assert table["doubts"].to_dict() == {"cd": "doubtful: it swims", "pcd": ""}
 
 
-# Costs of runs, by their files.
+# Costs of runs.
 
 
 def contest_of(folder, **meta):
@@ -342,7 +341,7 @@ def test_the_table_has_a_part_for_each_contest(tmp_path):
     assert (cells["algorithm"], cells["log-likelihood"]) == ("One", "-7.00")
 
 
-def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
+def test_certificates_are_at_the_last_evaluation_of_judged_trials(tmp_path):
     contest = contest_of(tmp_path / "run")
     rbm = random_rbm(5, 3, (3,), seed=1, dtype=np.float32)
     budget = CertificateSettings(sweeps=128, temperatures=10, first_model=1, models=2)
@@ -359,7 +358,7 @@ def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
     assert spec_of("arena_results", contest).numbers(spec.read())["examined"].tolist() == [2, 2]
 
 
-# The configuration.
+# Planned runs.
 
 
 @pytest.fixture
@@ -382,17 +381,17 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
     names = {(entry.algorithm, entry.rate) for entry in contest.entries}
     assert len(names) == len(contest.entries) == 8
     runs = [planned.jobs[identity].settings for identity in ids_shown(planned, planned.figures["arena_fig1"])]
-    of_bars = [run for run in runs if run.data.name == "bars_and_stripes"]
-    iterations = {run.schedule[0].estimator.name: run.iterations for run in of_bars}
+    bars = [run for run in runs if run.data.name == "bars_and_stripes"]
+    iterations = {run.schedule[0].estimator.name: run.iterations for run in bars}
     assert iterations == {"cd": 2000, "pcd": 1666, "pop_cd": 2000}  # of a budget of 10 000, 5 and 6 each
-    assert not any(run.test_likelihood for run in of_bars)
+    assert not any(run.test_likelihood for run in bars)
     assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
     arena = [key for key in planned.outputs if key.startswith("arena")]
     assert arena == [*(f"arena_fig{number}" for number in range(1, 6)), "arena_table1"]
 
 
-def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(changed):
-    """No iteration costs less than 7 products with UCD, and than 8 with PTT-1."""
+def test_runs_of_variable_cost_have_iterations_for_the_least_cost(changed):
+    # An iteration costs at least 7 products with UCD, and 8 with PTT-1.
     planned = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
     runs = [planned.jobs[name].settings for name in ids_shown(planned, planned.figures["arena_fig1"])]
     bars = {run.schedule[0].estimator.name: run for run in runs if run.data.name == "bars_and_stripes"}
@@ -424,6 +423,6 @@ TWO_STAGES = {"algorithms": {"two": STAGED}, "figures": {"fig1": {"algorithms": 
         ({"figures": {"fig1": {"contests": {"letters": {"hidden": 2**20}}}}}, "hidden"),
     ],
 )
-def test_what_cannot_be_run_is_one_line(changed, values, message):
+def test_invalid_contests_raise_a_one_line_error(changed, values, message):
     with pytest.raises(SettingsError, match=rf"\A[^\n]*{message}[^\n]*\Z"):
         changed(**values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer to a finding follows from the verdicts on its claims."""
+"""Answers to findings, computed from the verdicts on their claims."""
 
 import math
 
@@ -12,17 +12,17 @@ from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPR
 
 OF = {"y": REPRODUCED, "n": NOT_REPRODUCED, "?": INCONCLUSIVE}
 NONE = "none"
-"""A claim that the results have no verdict on."""
+"""A claim without a verdict in the results."""
 
 
 def answered(*claims, listed=("own_*",)):
-    """Return the answer to one finding whose claims have classes and verdicts, such as ``published y``."""
+    """Return the answer to a finding whose claims have these classes and verdicts, such as ``published y``."""
     pairs = [claim.split() for claim in claims]
     entries, verdicts = [], []
     for number, (standing, outcome) in enumerate(pairs):
         words = {"where": "Figure 1", "text": "it holds"}
-        own = "published" if standing == "variant" else standing
-        entry = {"id": f"own_{number}", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.1, "class": own}
+        of_claim = "published" if standing == "variant" else standing
+        entry = {"id": f"own_{number}", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.1, "class": of_claim}
         entries.append(words | entry)
         if outcome != NONE:
             record = {"claim": f"own_{number}", "paper": "own", "class": standing, "what": "", "above": 0.1}
@@ -51,29 +51,29 @@ def answered(*claims, listed=("own_*",)):
         (["published y", "published ?", "published ?"], "undecided"),
         (["published n", "published none"], "no"),
         (["published n", "published none", "published run"], "undecided"),
-        # Checks decide as published claims do; readings and claims of ours only where there are none of these.
+        # Checks count as published claims do; readings and own claims only without these.
         (["check y", "published n"], "partly"),
         (["published y", "reading n", "ours n"], "yes"),
         (["published none", "reading y"], "not run"),
         (["published ?", "reading y", "reading y"], "undecided"),
         (["reading y", "reading n"], "partly"),
         (["ours n", "reading n"], "no"),
-        # A run with other settings is none of the paper's.
+        # Variants do not count as claims of the paper.
         (["variant y"], "not run"),
         (["variant y", "published n"], "no"),
         (["variant n", "variant n", "published y"], "undecided"),
     ],
 )
-def test_the_answer_follows_from_the_verdicts(claims, answer):
+def test_answer_to_a_finding_by_verdicts(claims, answer):
     assert answered(*claims).answer == answer
 
 
-def test_a_finding_without_claims_has_not_been_run():
+def test_answer_to_a_finding_without_claims_is_not_run():
     answer = answered("published y", listed=())
     assert (answer.answer, answer.claims, answer.of, answer.figure) == ("not run", (), 0, "")
 
 
-def test_an_answer_tells_what_it_rests_on():
+def test_an_answer_has_the_claims_counts_and_figure_of_its_finding():
     answer = answered("reading y", "published y", "published n", "published none")
     assert answer.claims == ("own_1", "own_2", "own_3", "own_0")
     assert (answer.holds, answer.fails, answer.of, answer.figure) == (1, 1, 3, "own_fig1")

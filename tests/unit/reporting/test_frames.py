@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading runs into one tidy frame, and summarising it."""
+"""Tidy frames of runs, their summaries and captions."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_summary_is_mean_and_quantiles_over_trials(tmp_path):
     assert [last[f"sum_{name}"] for name in ("mean", "low", "high")] == pytest.approx([-1950.0, -2470.0, -1430.0])
 
 
-def test_trial_with_a_non_finite_value_is_left_out_whole_and_named(tmp_path):
+def test_trial_with_a_non_finite_value_is_left_out_and_named(tmp_path):
     values = rising(-5.0)
     values[3, 7:] = np.nan
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}}))
@@ -71,31 +71,31 @@ def test_stand_in_is_named_once(tmp_path):
     assert figure_heading(spec, frame) == lines
 
 
-def test_cut_budgets_are_named(tmp_path):
+def test_caption_names_reduced_budgets(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 50000, "trials": 25}}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     caption = spec.caption(spec.read())
     assert f"Panel a: 4{count(50000)[2]}000 of {count(50000)} iterations and 5 of 25 trials." in caption
 
 
-def test_full_budget_is_not_called_cut(tmp_path):
+def test_caption_does_not_name_full_budgets(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 4000, "trials": 5}}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     assert " of 4" not in spec.caption(spec.read())
 
 
 @pytest.mark.parametrize(
-    ("folder", "line"), [("nowhere", r"nowhere/meta\.json: is missing"), ("run", r"key 'data\.rows' is missing")]
+    ("folder", "message"), [("nowhere", r"nowhere/meta\.json: is missing"), ("run", r"key 'data\.rows' is missing")]
 )
-def test_run_that_is_missing_or_without_provenance_is_one_line(tmp_path, folder, line):
+def test_missing_run_or_provenance_raises_a_one_line_error(tmp_path, folder, message):
     make_run(tmp_path / "run", rising(-5.0), meta={"data": {"title": "x"}})
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     values["panels"][0]["runs"][0]["folder"] = str(tmp_path / folder)
-    with pytest.raises(ResultsError, match=rf"\A.*{line}.*\Z"):
+    with pytest.raises(ResultsError, match=rf"\A.*{message}.*\Z"):
         figure_spec(values).read()
 
 
-def test_unknown_metric_names_those_there_are(tmp_path):
+def test_error_of_an_unknown_metric_names_the_known_ones(tmp_path):
     folder = make_run(tmp_path / "run", rising(-5.0))
     with pytest.raises(ResultsError, match="'loss' is missing; got log_likelihood, log_partition"):
         frames.RunData.read(folder).trials("loss")
@@ -109,13 +109,13 @@ def test_final_means_are_those_of_the_last_evaluation(tmp_path):
     assert means.iloc[0].tolist() == pytest.approx([rising(-5.0)[:, -1].mean(), rising(-4.0)[:, -1].mean()])
 
 
-def test_settings_of_the_runs_are_shown(tmp_path):
+def test_run_settings_are_those_of_each_panel(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}))
     settings = frames.run_settings(spec.panels, spec.read().runs).loc["a"]
     assert (settings["batch"], settings["seed"], settings["initial parameters"]) == (7, 11, "uniform 0.1")
 
 
-def test_measurements_keep_estimators_without_k(tmp_path):
+def test_measurements_include_estimators_without_k(tmp_path):
     values = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-3, 2e-2, 1e-3)], "ucd": [numbers(5e-3, 0.0, 1e-3)]}})
     values["rows"][0]["estimates"][1]["k"] = None
     models = parse(BiasVarianceSpec, values, "test").read()
@@ -124,7 +124,7 @@ def test_measurements_keep_estimators_without_k(tmp_path):
     assert pd.isna(models["k"].iloc[1])
 
 
-def test_spec_is_read_and_its_folders_found_from_anywhere(tmp_path, monkeypatch):
+def test_relative_folders_of_a_spec_are_found_from_any_directory(tmp_path, monkeypatch):
     values = figure(tmp_path / "results" / "tiny", {"a": {"curves": {"cd_1": rising(-5.0)}}})
     relative = "results/tiny/runs/popcd_fig1-a-cd_1"
     values["panels"][0]["runs"][0]["folder"] = relative
@@ -138,7 +138,7 @@ def test_spec_is_read_and_its_folders_found_from_anywhere(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("folder", ["n" * 300, "a\0b"], ids=["long name", "null character"])
-def test_folder_that_cannot_exist_is_one_line(tmp_path, folder):
+def test_invalid_name_of_a_folder_raises_a_one_line_error(tmp_path, folder):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     values["panels"][0]["runs"][0]["folder"] = folder
     path = tmp_path / "popcd_fig1.json"
@@ -147,7 +147,7 @@ def test_folder_that_cannot_exist_is_one_line(tmp_path, folder):
         read_spec(path).read()
 
 
-def test_spec_with_a_missing_key_is_one_line(tmp_path):
+def test_spec_with_a_missing_key_raises_a_one_line_error(tmp_path):
     path = tmp_path / "popcd_fig1.json"
     path.write_text(json.dumps({"key": "popcd_fig1", "kind": "learning_curves"}))
     with pytest.raises(SettingsError, match=r"popcd_fig1\.json: paper: is missing"):
@@ -161,11 +161,11 @@ def test_figure_and_table_numbers_come_from_the_key(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
-def test_lists_of_words(words, text):
+def test_listed_joins_words_with_commas_and_and(words, text):
     assert listed(words) == text
 
 
-def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
+def test_caption_has_the_certainty_of_annealing(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 40.0, "published": {"annealing.particles": 512}}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, panels | {"b": {"curves": curves}}), "test")
@@ -178,12 +178,12 @@ def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
     assert "Panel a: 100 of 512 particles of the annealing." in caption
 
 
-def test_how_sure_tempered_chains_are_stands_in_the_caption(tmp_path):
+def test_caption_has_the_certainty_of_tempered_chains(tmp_path):
     curve = rising(-5.0)
     trials = len(curve)
-    known = {"log_partition_error": 0.125 + 0 * curve, "log_partition_converged": 1 + 0 * curve}
-    known["log_partition_converged"][0, 1:] = 0
-    panel = {"curves": {"cd_1": curve}, "diagnostics": {"cd_1": known}, "annealing": {"products": 5_000_000}}
+    diagnostics = {"log_partition_error": 0.125 + 0 * curve, "log_partition_converged": 1 + 0 * curve}
+    diagnostics["log_partition_converged"][0, 1:] = 0
+    panel = {"curves": {"cd_1": curve}, "diagnostics": {"cd_1": diagnostics}, "annealing": {"products": 5_000_000}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
     certainty = frames.annealing_certainty(spec.panels, spec.read().runs)
     assert certainty["share converged"].item() == pytest.approx(1 - 1 / trials)
@@ -194,7 +194,7 @@ def test_how_sure_tempered_chains_are_stands_in_the_caption(tmp_path):
     assert "annealed importance sampling" not in caption
 
 
-def test_an_annealing_of_few_particles_is_named(tmp_path):
+def test_annealing_with_few_effective_particles_is_named(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, panels), "test")
@@ -202,7 +202,7 @@ def test_an_annealing_of_few_particles_is_named(tmp_path):
     assert doubts == {"a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"}
 
 
-def test_annealing_in_both_directions_is_judged_by_its_interval_and_not_by_its_particles(tmp_path):
+def test_caption_has_intervals_of_annealing_in_both_directions(tmp_path):
     ends = {"log_partition_low": 1.25, "log_partition_high": 4.0, "annealing_effective_sample_size": 2.0}
     panel = {"curves": {"ucd": rising(-5.0)}, "effective_particles": {"ucd": ends}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
@@ -212,7 +212,7 @@ def test_annealing_in_both_directions_is_judged_by_its_interval_and_not_by_its_p
     assert "particles" not in caption
 
 
-def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):
+def test_caption_without_annealing_does_not_name_it(tmp_path):
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), "test")
     assert frames.annealing_certainty(spec.panels, spec.read().runs).empty
     assert "annealed" not in spec.caption(spec.read())

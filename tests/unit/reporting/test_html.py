@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page: it holds everything, needs nothing from elsewhere, and shows text as text."""
+"""The page of results: its contents, block of data, escapes and errors."""
 
 import hashlib
 import json
@@ -43,11 +43,11 @@ UPLOT = {
     "uplot.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
     "uplot.LICENSE": "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
 }
-"""Sums of the files of uPlot 1.6.32 as npm has them: dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE."""
+"""SHA-256 of the files of uPlot 1.6.32 on npm: dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE."""
 
 
 class Balance(HTMLParser):
-    """Checks that every element that is opened is closed in turn; HTML lets rows and cells end with the next one."""
+    """Parser that checks that elements are closed in order; the ends of rows and cells are optional in HTML."""
 
     def __init__(self):
         super().__init__()
@@ -69,8 +69,8 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def made(layout, values):
-    """Write the files that a notebook makes of a figure or a table, and its spec."""
+def write_output(layout, values):
+    """Write a figure or a table, with its spec, as its notebook does; return the spec."""
     spec = parse_spec(values, "test")
     results = spec.read()
     text_tables.write_text(spec.model_dump_json(), layout.spec(spec.key))
@@ -95,7 +95,7 @@ def outputs(tmp_path, layout):
 
 
 def outputs_in(tmp_path, layout):
-    """Make a figure, a table and two verdicts."""
+    """Write a figure, a table and two verdicts; return the specs of figure and table."""
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
     claim = {"claim": "popcd_1.a", "standing": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
@@ -104,11 +104,11 @@ def outputs_in(tmp_path, layout):
     other = {"claim": "popcd_6.b", "standing": "published", "where": "Table 1", "text": "other", "published": 0.0242761}
     other |= {"what": "not run", "reason": "not run", "shown": "popcd_table1"}
     verdict.write_verdicts([Verdict(paper="popcd", **values).decided() for values in (claim, other)], layout.claims)
-    return [made(layout, drawn), made(layout, shown)]
+    return [write_output(layout, drawn), write_output(layout, shown)]
 
 
 def written(layout, page=None, **options):
-    """Return the page of a folder, whose elements are closed in turn."""
+    """Return the page of a folder, after a check of its elements."""
     page = Path(page or layout.report)
     write_report([layout.root], page, config="none.yaml", **options)
     text = page.read_text()
@@ -120,14 +120,14 @@ def written(layout, page=None, **options):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """The page of these outputs, for tests that only read it."""
+    """The page of these outputs; read only."""
     folder = tmp_path_factory.mktemp("page")
     layout = Layout(str(folder / "tiny"))
     outputs_in(folder, layout)
     return written(layout)
 
 
-def test_a_folder_that_has_not_been_judged_shows_its_figures(outputs, layout):
+def test_page_of_a_folder_without_verdicts_has_its_figures(outputs, layout):
     Path(layout.verdicts).unlink()
     (results,) = block(written(layout)).results
     assert (results.claims, {item.key for item in results.shown}) == ((), {spec.key for spec in outputs})
@@ -138,7 +138,7 @@ CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standi
 
 
 def block(page):
-    """Return the page's block of data, checked."""
+    """Return the validated block of data of a page."""
     return Report.model_validate_json(block_of(page))
 
 
@@ -158,7 +158,7 @@ def test_page_is_self_contained(page):
     assert 'src="data:image/avif;base64,' in html
 
 
-def test_page_shows_verdicts_with_words(page):
+def test_page_has_verdicts_intervals_and_power(page):
     check, power = "<small>popcd, tiny, <b>check</b></small>", "would not be reproduced: below -0.25"
     for words in ('<td class="yes">✓ reproduced', check, power, "1.00 to 1.50", "0.0242761"):
         assert words in page
@@ -170,13 +170,13 @@ def test_page_escapes_text(page):
     assert "why &amp; how" in page
 
 
-def test_page_names_stand_ins_cuts_and_provenance(page):
+def test_page_names_stand_in_data_and_provenance(page):
     provenance = "a processor, 2 cores, 4 GB memory", "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab"
     for words in ("Stand-in data: Digits 8x8 in place of MNIST.", *provenance, "popcd_fig1-a-cd_1"):
         assert words in page
 
 
-def test_claims_lead_to_their_figure_and_the_figure_to_its_command(page):
+def test_claims_link_to_their_figure_and_cards_have_commands(page):
     assert 'id="tiny/popcd_1.a"' in page
     assert '<a href="#tiny/popcd_fig1">Figure 1a</a>' in page
     card = page[page.index('id="tiny/popcd_fig1"') :].partition("</article>")[0]
@@ -184,13 +184,13 @@ def test_claims_lead_to_their_figure_and_the_figure_to_its_command(page):
     assert "<code>snakemake -c2 popcd_fig1</code>" in card
 
 
-def test_every_target_of_a_link_is_there(page):
+def test_targets_of_all_links_exist(page):
     html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     targets = {link for link in re.findall(r'href="#([^"]*)"', html) if not link.startswith("claims?")}
     assert targets - set(re.findall(r'id="([^"]*)"', html)) == set()
 
 
-def test_block_holds_curves_to_five_digits(layout, outputs):
+def test_block_has_curves_to_five_digits(layout, outputs):
     (results,) = block(written(layout)).results
     csv = pd.read_csv(layout.numbers("popcd_fig1"))
     (panel,) = results.shown[0].panels
@@ -199,7 +199,7 @@ def test_block_holds_curves_to_five_digits(layout, outputs):
     assert panel.rows == csv["rows"].iloc[0]
 
 
-def test_block_ends_at_its_end():
+def test_block_escapes_ends_of_scripts():
     text = "</script><script>alert(1)</script><!--"
     claim = CLAIM | {"standing": "ours", "text": text, "verdict": verdict.REPRODUCED}
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
@@ -210,7 +210,7 @@ def test_block_ends_at_its_end():
     assert block(page) == report
 
 
-def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
+def test_verdicts_of_the_smoke_scale_are_inconclusive(tmp_path, outputs, layout):
     Path(layout.root).rename(tmp_path / "smoke")
     page = written(Layout(str(tmp_path / "smoke")))
     assert "nothing is judged at this scale" in page
@@ -218,11 +218,11 @@ def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
     assert 'id="findings"' not in page
 
 
-def test_page_is_the_same_for_the_same_results(layout, outputs):
+def test_pages_of_equal_results_are_equal(layout, outputs):
     assert written(layout, Path(layout.root) / "report" / "again.html") == written(layout)
 
 
-def test_scales_that_show_the_same_have_cards_of_their_own(layout, outputs, tmp_path):
+def test_cards_of_two_scales_have_different_ids(layout, outputs, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(layout.root, other)
     for file in (other / "specs").iterdir():
@@ -233,12 +233,12 @@ def test_scales_that_show_the_same_have_cards_of_their_own(layout, outputs, tmp_
     assert sorted(cards) == sorted(f"{name}/{spec.key}" for name in ("tiny", "other") for spec in outputs)
 
 
-def test_a_scale_without_claims_has_a_page(layout, outputs):
+def test_page_of_a_scale_without_claims_is_written(layout, outputs):
     verdict.write_verdicts([], layout.claims)
     assert block(written(layout)).results[0].claims == ()
 
 
-def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outputs, tmp_path):
+def test_pages_of_kept_results_equal_those_of_the_workflow(layout, outputs, tmp_path):
     page = written(layout)
     kept = Layout(str(tmp_path / "kept" / "tiny"))
     for spec in outputs:
@@ -253,13 +253,13 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
     for folder in map(Path, outputs[0].folders()):
         shutil.copytree(folder, kept.job("runs", folder.name))
     pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.numbers('popcd_fig1')}.gz", index=False)
-    of_kept, of_workflow = (block(text).results[0] for text in (written(kept), page))
-    assert of_kept.claims == of_workflow.claims
-    assert of_kept.versions == of_workflow.versions
-    assert [shown.panels for shown in of_kept.shown] == [shown.panels for shown in of_workflow.shown]
-    (series,) = of_kept.shown[0].panels[0].series
+    kept_results, workflow_results = (block(text).results[0] for text in (written(kept), page))
+    assert kept_results.claims == workflow_results.claims
+    assert kept_results.versions == workflow_results.versions
+    assert [shown.panels for shown in kept_results.shown] == [shown.panels for shown in workflow_results.shown]
+    (series,) = kept_results.shown[0].panels[0].series
     assert (series.run, len(series.singles)) == ("popcd_fig1-a-cd_1", series.trials)
-    assert [shown.caption for shown in of_kept.shown] == [shown.caption for shown in of_workflow.shown]
+    assert [shown.caption for shown in kept_results.shown] == [shown.caption for shown in workflow_results.shown]
 
 
 STAGE = {"until": 40, "estimator": {"name": "cd"}, "rate": 0.1}
@@ -268,7 +268,7 @@ RUN = RunSettings.model_validate({"data": {"name": "toy"}, "hidden": 3, "batch":
 
 @pytest.fixture
 def page_of_code(layout, outputs, tmp_path):
-    """Return a function that writes the page of a run that recorded a fingerprint."""
+    """Return a function that returns the page of a run with a recorded fingerprint."""
 
     def with_code(code: str) -> str:
         (folder,) = outputs[0].folders()
@@ -281,7 +281,7 @@ def page_of_code(layout, outputs, tmp_path):
     return with_code
 
 
-def test_results_of_other_code_are_marked_with_the_command_that_makes_them_again(page_of_code):
+def test_results_of_other_code_are_marked_with_a_command_to_rerun(page_of_code):
     page = page_of_code("0123456789")
     assert page.count("Made with other code: 1 of 1 results.") == 1
     assert "snakemake -c2 all --forcerun FILE --configfile config/smoke.yaml 'a b.yaml'" in page
@@ -291,14 +291,14 @@ def test_results_of_the_present_code_are_not_marked(page_of_code):
     page = page_of_code(fingerprint(RUN, visible=5))
     assert "other code" not in page
     assert "--forcerun" not in page
-    # The two results of the table record nothing.
+    # The two results of the table have no fingerprint.
     assert "Made with code that computes the same numbers as the present code: 1 of 3 results." in page
     assert "Without a fingerprint of their code: 2 results." in page
 
 
-def test_page_shows_every_kind(layout, outputs, tmp_path):
-    made(layout, times_table(tmp_path))
-    made(layout, coupling_figure(tmp_path, rbm=[1, 2, 29]))
+def test_page_has_tables_of_times_and_figures_of_couplings(layout, outputs, tmp_path):
+    write_output(layout, times_table(tmp_path))
+    write_output(layout, coupling_figure(tmp_path, rbm=[1, 2, 29]))
     page = written(layout, tmp_path / "index.html").replace("\N{NO-BREAK SPACE}", " ")
     for part in ("Figure 5: ", "met within 10 steps", "Table 1: ", "CD-1 with log-likelihoods", "Timed on:"):
         assert part in page
@@ -306,8 +306,8 @@ def test_page_shows_every_kind(layout, outputs, tmp_path):
     assert block(page).results[0].shown[-2].panels[0].x_title == "Gibbs steps"
 
 
-def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_path):
-    made(layout, coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2]))
+def test_histograms_are_stepped_series_with_colours_of_their_entries(layout, outputs, tmp_path):
+    write_output(layout, coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2]))
     report = block(written(layout))
     (shown,) = (item for item in report.results[0].shown if item.key == "ucd_fig5")
     chart = charts.read(Chart, layout.figure(shown.key, "json"))
@@ -321,7 +321,7 @@ def test_a_histogram_is_a_chart_and_own_colours_are_kept(layout, outputs, tmp_pa
     assert {key: report.looks[key].colour for key in looks} == {key: look["color"] for key, look in looks.items()}
 
 
-def test_a_look_is_changed_in_pictures_and_on_the_page(layout, outputs, monkeypatch):
+def test_changed_looks_are_those_of_pictures_and_page(layout, outputs, monkeypatch):
     monkeypatch.setitem(style.LOOK, "xtick.labelsize", 11)
     monkeypatch.setitem(style.LOOK, "font.family", "DejaVu Serif")
     line = style.LOOKS["maximum"] | {"linewidth": 1.7, "linestyle": (0, (3, 5))}
@@ -344,29 +344,29 @@ def test_a_look_is_changed_in_pictures_and_on_the_page(layout, outputs, monkeypa
     assert {band.get_alpha() for band in ax.collections} == {0.31} == {theme.looks["band"].alpha}
 
 
-def test_missing_picture_is_one_line(layout, outputs):
+def test_missing_picture_raises_a_one_line_error(layout, outputs):
     Path(layout.figure("popcd_fig1", "png")).unlink()
     with pytest.raises(ResultsError, match=r"popcd_fig1\.png: cannot be read \(No such file or directory\)"):
         written(layout)
 
 
-def test_a_damaged_chart_is_one_line(layout, outputs):
+def test_damaged_chart_raises_a_one_line_error(layout, outputs):
     Path(layout.figure("popcd_fig1", "json")).write_text('{"version": 2, "panels": 3}')
     with pytest.raises(SettingsError, match=r"popcd_fig1\.json: panels: "):
         written(layout)
 
 
-def test_a_meta_without_settings_is_one_line(layout, outputs, tmp_path):
+def test_meta_without_settings_raises_a_one_line_error(layout, outputs, tmp_path):
     (tmp_path / "gradients/toy_3-cd_1/meta.json").write_text("{}")
     with pytest.raises(ResultsError, match=r"toy_3-cd_1/meta\.json: key 'settings' is missing, got nothing"):
         written(layout)
 
 
 @pytest.mark.parametrize("file", ["gradients/toy_3-cd_1/bias.parquet", "runs/popcd_table1-toy_3/curve.parquet"])
-def test_a_file_that_was_emptied_after_it_was_written_is_one_line(layout, outputs, tmp_path, file):
+def test_emptied_file_raises_a_one_line_error(layout, outputs, tmp_path, file):
     path, meta = tmp_path / file, (tmp_path / file).with_name("meta.json")
-    whole = hashlib.sha256(path.read_bytes()).hexdigest()
-    values = json.loads(meta.read_text()) | {"sha256": {path.name: whole, "deleted.npz": whole}}
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    values = json.loads(meta.read_text()) | {"sha256": {path.name: checksum, "deleted.npz": checksum}}
     meta.write_text(json.dumps(values | {"content_sha256": content_checksum(values)}))
     written(layout)
     path.write_bytes(b"")
@@ -374,11 +374,11 @@ def test_a_file_that_was_emptied_after_it_was_written_is_one_line(layout, output
         written(layout)
 
 
-def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
+def test_page_of_some_specs_has_only_their_outputs(layout, outputs, tmp_path):
     assert "Table 1: " not in written(layout, tmp_path / "index.html", specs=[layout.spec("popcd_fig1")])
 
 
-def test_findings_come_first_with_their_answers_and_claims():
+def test_findings_precede_figures_and_have_answers_and_claims():
     names = {"popcd_1.a": verdict.REPRODUCED, "popcd_1.b": verdict.NOT_REPRODUCED}
     claims = [CLAIM | {"claim": name, "text": f"text of {name}", "verdict": outcome} for name, outcome in names.items()]
     finding = {"paper": "popcd", "where": "Abstract", "reason": "a reason", "holds": 1, "fails": 1, "of": 3}
@@ -399,7 +399,7 @@ def test_findings_come_first_with_their_answers_and_claims():
     assert block(rendered(report)) == report
 
 
-def test_a_page_of_some_figures_has_their_findings_alone(layout, outputs):
+def test_page_of_some_figures_has_only_their_findings(layout, outputs):
     claim = {"where": "here", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.0}
     claims = [claim | {"id": "popcd_1.a", "class": "check"}, claim | {"id": "popcd_6.b"}]
     names = {"first": "popcd_1.a", "second": "popcd_6.b"}
@@ -416,20 +416,20 @@ def test_a_page_of_some_figures_has_their_findings_alone(layout, outputs):
     assert answered() == []
 
 
-def test_a_reading_is_marked(layout, outputs):
+def test_page_has_the_readings_of_figures_and_tables(layout, outputs):
     for spec in outputs:
-        made(layout, spec.model_dump(mode="json") | {"reading": "rates a tenth"})
+        write_output(layout, spec.model_dump(mode="json") | {"reading": "rates a tenth"})
     assert written(layout).count("Another reading of the paper: rates a tenth.</p>") == 2
 
 
-def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layout, tmp_path):
+def test_page_and_caption_mark_variants_and_their_verdicts(layout, tmp_path):
     curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
     values = figure(tmp_path, {"a": {"curves": curves, "published": {"rate": 0.02}}, "b": {"curves": curves}})
     other = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
     files = {"popcd": {"claims": [DIFFERENCE, other]}}
     verdicts = judge.evaluate(parse(judge.ClaimsSpec, {"scale": "tiny", "outputs": [values], "claims": files}, "test"))
     verdict.write_verdicts(verdicts, layout.claims)
-    made(layout, values)
+    write_output(layout, values)
     words = "rate 0.1 (paper: 0.02)".replace(" ", "\N{NO-BREAK SPACE}")
     caption = Path(layout.figure("popcd_fig1", "md")).read_text()
     assert caption.startswith(f"A variant, not the published settings: panel a: {words}. ")
@@ -443,13 +443,13 @@ def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layou
     assert "popcd_1: 1 of 1 reproduced; 1 of variants</th>" in claims_table(verdicts)
 
 
-def test_the_notebook_is_the_only_file_that_is_linked(layout, outputs):
+def test_page_links_only_to_notebooks(layout, outputs):
     text_tables.write_text("a notebook", layout.notebook("popcd_fig1", "html"))
     html = re.sub(r"<script.*?</script>", "", written(layout), flags=re.DOTALL)
     assert re.findall(r'href="([^#"][^"]*)"', html) == ["../notebooks/popcd_fig1.html"]
 
 
-def test_a_verdict_on_an_unknown_claim_is_one_line(layout, outputs):
+def test_verdict_on_an_unknown_claim_raises_a_one_line_error(layout, outputs):
     claim = {"id": "popcd_1", "where": "Figure 1", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0}
     file = parse(ClaimFile, {"claims": [claim]}, "test")
     with pytest.raises(ResultsError, match=r"claims\.json: unknown claim '.*'; allowed: those of claims/popcd\.yaml"):

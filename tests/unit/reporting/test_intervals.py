@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Intervals of numbers from a few trials: known answers, and how often they hold what they are of."""
+"""Intervals of statistics of a few trials: known values and coverage."""
 
 import math
 
@@ -22,13 +22,13 @@ def covers(interval, true):
 
 
 def is_at_least(hits, repeats, rate):
-    """Return whether this many hits are what a rate of at least ``rate`` gives, up to ERROR_RATE."""
+    """Return whether this many hits agree with a rate of at least ``rate``, up to ERROR_RATE."""
     return stats.binom.cdf(hits, repeats, rate) > ERROR_RATE
 
 
 @CASES
-def test_intervals_of_means_hold_them_as_often_as_they_say(law, trials):
-    # Of skewed samples Student's interval holds the mean in 88 to 92 of 100 cases.
+def test_coverage_of_intervals_of_means(law, trials):
+    # Student's interval covers the mean of skewed samples in 88 to 92 of 100 cases.
     (law, rate), repeats = LAWS[law], 200
     samples = law.rvs((repeats, trials, 1), random_state=trials)
     assert is_at_least(sum(covers(intervals.student(x[:, 0]), law.mean()) for x in samples), repeats, rate)
@@ -37,8 +37,8 @@ def test_intervals_of_means_hold_them_as_often_as_they_say(law, trials):
 
 
 @pytest.mark.parametrize("trials", [3, 5, 25])
-def test_intervals_of_statistics_of_means_hold_them_as_often_as_they_say(trials):
-    # How far curves fall from their maximum, as a share of their rise: 3 evaluations whose errors are alike.
+def test_coverage_of_intervals_of_statistics_of_means(trials):
+    # Declines of curves from their maximum, as shares of their rise: 3 evaluations with correlated errors.
     rng, repeats, mean = np.random.default_rng(trials), 200, np.array([0.0, 10.0, 8.0])
     curves = mean + rng.normal(size=(repeats, trials, 3)) + rng.normal(size=(repeats, trials, 1))
 
@@ -49,7 +49,7 @@ def test_intervals_of_statistics_of_means_hold_them_as_often_as_they_say(trials)
     assert is_at_least(sum(covers(intervals.of_means(sample, fall), 0.2) for sample in curves), repeats, 0.93)
 
 
-def test_intervals_of_linear_statistics_are_students():
+def test_intervals_of_linear_statistics_are_those_of_student():
     values = np.random.default_rng(5).gamma(2, size=(7, 3))
     value, low, high = intervals.of_means(values, lambda means: means @ [1.0, -2.0, 0.5])
     assert (value, low, high) == pytest.approx(intervals.student(values @ [1.0, -2.0, 0.5]), rel=0.05)
@@ -57,7 +57,7 @@ def test_intervals_of_linear_statistics_are_students():
 
 
 @pytest.mark.parametrize("trials", [11, 25])
-def test_intervals_of_ratios_of_bands_hold_them_as_often_as_they_say(trials):
+def test_coverage_of_intervals_of_ratios_of_bands(trials):
     repeats = 100
     samples = np.random.default_rng(trials).normal(size=(repeats, trials, 2)) * [2.0, 1.0]
 
@@ -70,7 +70,7 @@ def test_intervals_of_ratios_of_bands_hold_them_as_often_as_they_say(trials):
 
 
 @CASES
-def test_intervals_of_quantiles_hold_them_as_often_as_they_say(law, trials):
+def test_coverage_of_intervals_of_quantiles(law, trials):
     (law, _), repeats = LAWS[law], 500
     samples = law.rvs((repeats, trials), random_state=trials)
     for share in (0.5, 0.9):
@@ -78,13 +78,13 @@ def test_intervals_of_quantiles_hold_them_as_often_as_they_say(law, trials):
         assert is_at_least(hits, repeats, 0.95)
 
 
-def test_intervals_of_medians_are_between_two_values():
+def test_intervals_of_medians_end_at_two_of_the_values():
     # P(at most 1 of 9 below the median) = 10 / 512 = 0.0195.
     assert intervals.quantile(np.arange(9.0), 0.5) == (4.0, 1.0, 7.0)
     assert intervals.quantile(np.arange(5.0), 0.5) == (2.0, -np.inf, np.inf)
 
 
-def test_few_trials_have_no_interval():
+def test_two_trials_have_no_interval():
     few = np.array([[1.0], [2.0]])
     estimates = [
         intervals.student(few[:, 0]),
@@ -97,20 +97,20 @@ def test_few_trials_have_no_interval():
         assert np.isnan([low, high]).all()
 
 
-def test_shares_of_known_answer():
-    # Clopper and Pearson: 0 of 10 is below 1 - 0.025^(1/10).
+def test_share_has_the_clopper_pearson_interval():
+    # 0 of 10 is below 1 - 0.025^(1/10).
     assert intervals.share(0, 10) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1))
     expected = stats.binomtest(7, 11).proportion_ci(0.95, method="exact")
     assert intervals.share(7, 11) == pytest.approx((7 / 11, expected.low, expected.high))
 
 
-def test_student_interval_of_known_answer():
+def test_student_interval_of_three_values():
     mean, low, high = intervals.student([1.0, 2.0, 3.0])
     half = 4.302652729911275 / math.sqrt(3)
     assert (mean, low, high) == pytest.approx((2.0, 2.0 - half, 2.0 + half))
 
 
-def test_variance_intervals_of_known_answer():
+def test_variance_intervals_are_those_of_chi_squared_and_f():
     expected = 2.0, 8 / stats.chi2(4).ppf(0.975), 8 / stats.chi2(4).ppf(0.025)
     assert intervals.variance(2.0, 5) == pytest.approx(expected)
     ratio, low, high = intervals.variance_ratio(2.0, 4.0, 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kept results name the code that made them, agree with each other, and have none of the defects that were mended."""
+"""Kept results: commits that computed them, agreement of figures with runs, absence of corrected defects."""
 
 import copy
 import json
@@ -30,26 +30,26 @@ EARLY = "2026-11-22T23:57:01+00:00"
 
 
 class Made(NamedTuple):
-    """A commit that made a kept result or a part of it, and when it began, or had finished."""
+    """Commit that computed a kept result or a part of it, and time of its start or end."""
 
     commit: str
     time: str
 
 
 def entries(file: Path) -> dict[str, Any]:
-    """Return the metas of a kept figure or table by their names, those of the figure that it names instead, if any."""
+    """Return the metas of a kept figure or table by name, or those of the figure that its file refers to."""
     values = read_kept_metas(file)
     return entries(file.with_name(f"{values[SAME_AS]}.json")) if SAME_AS in values else values
 
 
 def origins(meta: dict[str, Any]) -> Iterator[Made]:
-    """Yield what made a result: a run, its parts, and its evaluation."""
+    """Yield commits and times of a result, its parts and its evaluation."""
     for part in (meta, *meta.get("parts", ()), *([meta["evaluation"]] if "evaluation" in meta else ())):
         yield Made(part["commit"], part.get("started", part["finished"]))
 
 
 def contains(value: Any, pattern: Any) -> bool:
-    """Return whether plain data contain a pattern of the list of defects."""
+    """Return whether plain data match a pattern of the list of defects."""
     if pattern == "any":
         return value is not None
     if isinstance(value, list):
@@ -62,7 +62,7 @@ def contains(value: Any, pattern: Any) -> bool:
 
 
 def defects_of(meta: dict[str, Any]) -> list[str]:
-    """Return the names of the defects that a result may have."""
+    """Return the names of the defects that affect a result."""
     return [
         name
         for name, defect in DEFECTS.items()
@@ -71,7 +71,7 @@ def defects_of(meta: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("key", KEPT)
-def test_a_kept_result_names_the_commit_that_made_it_and_when(key):
+def test_kept_results_have_checksum_commit_and_time(key):
     for name, meta in entries(KEPT[key]).items():
         checked_meta(meta, f"{key}: {name}")
         assert OWN_CHECKSUM in meta
@@ -81,7 +81,7 @@ def test_a_kept_result_names_the_commit_that_made_it_and_when(key):
 
 
 @pytest.mark.parametrize("scale", ["desktop", "paper"])
-def test_every_kept_figure_and_table_has_the_meta_of_what_it_rests_on(scale):
+def test_kept_figures_and_tables_have_specs_and_metas_of_their_jobs(scale):
     folder = REFERENCE / scale
     specs = {file.stem: parse_spec(read_json(file), file) for file in sorted((folder / "specs").glob("*.json"))}
     assert specs.keys() == {file.stem for file in (folder / "meta").glob("*.json")}
@@ -92,7 +92,7 @@ def test_every_kept_figure_and_table_has_the_meta_of_what_it_rests_on(scale):
 
 
 @pytest.mark.parametrize("key", KEPT)
-def test_no_kept_result_has_a_defect_that_was_mended(key):
+def test_kept_results_are_newer_than_corrections_of_defects(key):
     defect_lists = {name: defects_of(meta) for name, meta in entries(KEPT[key]).items()}
     assert not {name: defects for name, defects in defect_lists.items() if defects}
 
@@ -108,13 +108,13 @@ def test_no_kept_result_has_a_defect_that_was_mended(key):
         ("paper/popcd_fig2", {"started": "2026-11-21T00:00:00+00:00"}, []),
     ],
 )
-def test_an_older_result_of_what_a_defect_affects_is_found(key, change, expected):
+def test_defects_of_are_those_corrected_after_the_result(key, change, expected):
     meta = list(entries(KEPT[key]).values())[-1]
     assert defects_of(copy.deepcopy(meta) | change) == expected
 
 
-def test_commits_of_results_that_a_defect_affects_follow_the_one_that_mended_it():
-    """What the dates say is checked where the history is there: a clone may be shallow, an archive has none."""
+def test_commits_of_affected_results_contain_the_correction():
+    # Checked as far as the history is available: a clone may be shallow, an archive has none.
 
     def git(*command: str) -> int:
         return subprocess.run(["git", "-C", str(REFERENCE), *command], capture_output=True).returncode
@@ -124,12 +124,12 @@ def test_commits_of_results_that_a_defect_affects_follow_the_one_that_mended_it(
         affected = [meta for meta in results if contains(meta["settings"], defect["affects"])]
         commits = {made.commit for meta in affected for made in origins(meta)}
         for commit in commits:
-            # 0: is an ancestor, 1: is none, another number: the history does not have one of them.
+            # 0: an ancestor, 1: not an ancestor, other codes: unknown commit.
             assert git("merge-base", "--is-ancestor", defect["commit"], commit) != 1, commit
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_a_kept_run_is_that_of_its_figures(run):
+def test_kept_runs_have_the_means_of_their_figures(run):
     folder, layout = RUNS[run], Layout(str(RUNS[run].parents[1]))
     scale, name = run.split("/")
     meta, curve = read_meta(folder), read_table(folder, CURVE)  # compares its checksum

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurements of diagnostics, bands, references, stopping times and run times: known answers."""
+"""Measurements of diagnostics, bands, references, stopping times and run times, on made results."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def flat(final: float, trials: int = 3) -> np.ndarray:
 
 
 def diagnostic(values, **more) -> dict:
-    """Return what a panel of one curve needs to show the metric stopping_time (trials, evaluations)."""
+    """Return settings of a panel of one curve that shows stopping_time (trials, evaluations)."""
     return {"diagnostics": {"ucd": {"stopping_time": values}}, "metrics": ["stopping_time"], **more}
 
 
@@ -37,24 +37,24 @@ def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
     built = datasets.build("toy", "Toy", train=np.eye(5, dtype=int), source="rule", preprocessing="none", options={})
     datasets.save(built, file)
     values = -np.log(5) - 0.25 + np.array([-0.1, 0.0, 0.1])[:, None] + np.zeros(41)
-    shown = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))
-    gap = MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
+    source = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))
+    gap = MEASUREMENTS["final_gap"](source, curve="fig1.a.ucd", reference="maximum")
     half = 0.1 / np.sqrt(3) * stats.t.ppf(0.975, 2)
     assert (gap.value, gap.low, gap.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
     with pytest.raises(SettingsError, match="has no reference 'true_model'; got maximum"):
-        MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
+        MEASUREMENTS["final_gap"](source, curve="fig1.a.ucd", reference="true_model")
 
 
 def test_band_ratio_is_that_of_the_figure_s_quantiles(tmp_path):
     spread = np.random.default_rng(7).normal(size=(101, 1)) + np.zeros(41)
-    shown = evidence(tmp_path, {"ucd": spread / 4, "cd_1": spread - 3}, band={"quantiles": [0.025, 0.975]})
-    ratio = MEASUREMENTS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
+    source = evidence(tmp_path, {"ucd": spread / 4, "cd_1": spread - 3}, band={"quantiles": [0.025, 0.975]})
+    ratio = MEASUREMENTS["final_band_ratio"](source, curve="fig1.a.ucd", against="fig1.a.cd_1")
     # Equal in every resample, for the trials are paired.
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((0.25, 0.25, 0.25))
     assert ratio.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
 
 
-def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
+def test_differences_and_declines_are_of_the_requested_metric(tmp_path):
     proxy = np.concatenate([np.linspace(-10, -5, 21), np.linspace(-5, -7.5, 20)]) + np.zeros((3, 1))
     panel = {
         "curves": {"ucd": flat(-3.0), "cd_1": flat(-4.0)},
@@ -63,27 +63,27 @@ def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
             "cd_1": {"reconstruction_log_likelihood": proxy},
         },
     }
-    shown = evidence(tmp_path, **panel)
+    source = evidence(tmp_path, **panel)
     names = {"curve": "fig1.a.ucd", "against": "fig1.a.cd_1"}
-    proxied = MEASUREMENTS["final_difference"](shown, **names, metric="reconstruction_log_likelihood")
-    assert (MEASUREMENTS["final_difference"](shown, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
+    proxied = MEASUREMENTS["final_difference"](source, **names, metric="reconstruction_log_likelihood")
+    assert (MEASUREMENTS["final_difference"](source, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
     assert proxied.what.startswith("final reconstruction log-likelihood, no bound, ucd minus CD-1, nats per sample")
-    fall = MEASUREMENTS["decline"](shown, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
+    fall = MEASUREMENTS["decline"](source, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
     assert fall.value == pytest.approx((-5 - proxy[0, -2:].mean()) / (-5 - proxy[0, 1]))
 
 
-def test_metric_mean_stands_for_all_iterations(tmp_path):
+def test_metric_mean_is_over_all_iterations(tmp_path):
     values = np.where(np.arange(41) <= 20, 2.0, 5.0) + np.array([[0.0], [0.5], [1.0]])
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    mean = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd")
+    source = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    mean = MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd")
     assert mean.value == pytest.approx(3.5 + 0.5)
     assert mean.low < 3.5 < 4.5 < mean.high
     assert mean.what == "mean stopping time τ (Gibbs steps) of ucd, mean over all iterations"
-    late = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
+    late = MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd", after=2000)
     assert late.value == pytest.approx(5.5)
-    assert MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
+    assert MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
     with pytest.raises(NotRun, match="ends at iteration 4000, the claim is on iterations after 4000"):
-        MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=4000)
+        MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd", after=4000)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_metric_mean_weighs_evaluations_by_their_iterations(tmp_path, iterations
 
 
 def violating():
-    """Return values of three trials, of which the second and the third have three outside of 0 to 1."""
+    """Return values of three trials with three values outside 0 to 1 in the second and third."""
     values = np.full((3, 41), 0.5)
     values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0  # the first evaluation has no diagnostic
     return values
@@ -141,37 +141,37 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("kind", "values", "options", "expected"), KNOWN)
-def test_measurements_of_known_answer(tmp_path, kind, values, options, expected):
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    measurement = MEASUREMENTS[kind](shown, curve="fig1.a.ucd", **options)
+def test_measurements_of_known_values(tmp_path, kind, values, options, expected):
+    source = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    measurement = MEASUREMENTS[kind](source, curve="fig1.a.ucd", **options)
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx(expected)
 
 
-def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
+def test_metric_ratio_is_robust_against_an_outlier(tmp_path):
     values = np.full((3, 41), 2.0)
     extreme = np.where(EVALUATIONS == 7, 1e6, 3 * values)
     more = {"diagnostics": {"ucd": {"variance": extreme}, "cd_1": {"variance": values}}}
-    shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
-    ratio = MEASUREMENTS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
+    source = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
+    ratio = MEASUREMENTS["metric_ratio"](source, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3.0, 3.0, 3.0))
 
 
-def test_metric_at_is_the_mean_over_the_trials_there(tmp_path):
+def test_metric_at_an_iteration_is_the_mean_over_trials(tmp_path):
     values = np.arange(41.0) + np.array([-3.0, 0.0, 3.0])[:, None]
-    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    mean = MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
+    source = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    mean = MEASUREMENTS["metric_at"](source, curve="fig1.a.ucd", iteration=1700)
     half = 3 / np.sqrt(3) * stats.t.ppf(0.975, 2)
     assert (mean.value, mean.low, mean.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
     assert mean.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
     with pytest.raises(NotRun, match=r"fig1\.a\.ucd has no evaluation at iteration 4100; its last one is at 4000"):
-        MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
+        MEASUREMENTS["metric_at"](source, curve="fig1.a.ucd", iteration=4100)
 
 
-def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
+def test_metric_quantile_is_robust_against_a_stuck_trial(tmp_path):
     values = np.linspace(1.0, 3.0, 101)[:, None] + np.zeros(41)
     values[-1] = 1e6
-    shown = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
-    quantile = MEASUREMENTS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
+    source = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
+    quantile = MEASUREMENTS["metric_quantile"](source, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
     assert quantile.value == pytest.approx(2.0)
     assert 1.6 < quantile.low < 2.0 < quantile.high < 2.4
     assert "50 % quantile over the trials" in quantile.what
@@ -196,7 +196,7 @@ def several_k(tmp_path, finals: dict[int, float]) -> Evidence:
     ("finals", "smallest"),
     [({2: -7.0, 10: -5.1, 20: -4.9}, 10), ({2: -7.0, 20: -4.0, 10: -6.0}, 20), ({2: -7.0, 10: -6.0}, np.inf)],
 )
-def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, smallest):
+def test_smallest_within_is_the_least_k_within_a_share_of_the_rise(tmp_path, finals, smallest):
     source = several_k(tmp_path, finals)
     names = [f"fig1.a.cd_{k}" for k in finals]
     # The rise is 15, so that 0.02 of it is 0.3.
@@ -204,7 +204,7 @@ def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, small
     assert (measurement.value, measurement.low, measurement.high) == (smallest, smallest, smallest)
 
 
-def test_a_curve_without_k_is_one_line(tmp_path):
+def test_smallest_within_of_a_curve_without_k_raises(tmp_path):
     source = several_k(tmp_path, {2: -5.0})
     source.of("fig1.a.cd_2").meta["settings"]["schedule"][-1]["estimator"]["options"] = {}
     with pytest.raises(SettingsError, match=r"fig1\.a\.cd_2: its estimator must have the option k, got none"):
@@ -217,7 +217,7 @@ def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
     share = MEASUREMENTS["stopping_time_share"](source, times="fig5.rbm", within=10)
     ends = stats.beta.ppf([0.025, 0.975], [13, 14], [8, 7])
     assert (share.value, share.low, share.high) == pytest.approx((0.65, *ends))
-    # All were cut: none has met within the longest time.
+    # No chains met within the longest time.
     cut = MEASUREMENTS["stopping_time_share"](source, times="fig5.general", within=29)
     assert (cut.value, cut.low) == (0.0, 0.0)
     assert 0 < cut.high < 0.2
@@ -229,7 +229,7 @@ def timed(tmp_path, **more) -> Evidence:
     return Evidence("ucd", [parse_spec(times_table(tmp_path, SECONDS, **more), "test")])
 
 
-def test_run_times_are_held_against_the_published_ratio(tmp_path):
+def test_run_time_magnitude_is_compared_with_the_published_ratio(tmp_path):
     ratio = MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((7.0, 7.0, 7.0))
     assert ratio.published == pytest.approx(19.0)
@@ -240,7 +240,7 @@ def test_run_times_are_held_against_the_published_ratio(tmp_path):
         MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "c"), table="table1", algorithm="cd_5")
 
 
-def test_claims_on_all_kinds_get_verdicts(tmp_path):
+def test_claims_on_times_have_verdicts(tmp_path):
     claims = [
         {"id": "ucd_5", "kind": "stopping_time_share", "times": "fig5.rbm", "within": 10, "above": 0.3},
         {"id": "ucd_8", "kind": "run_time_magnitude", "table": "table1", "algorithm": "ucd", "needs": {"trials": 7}},

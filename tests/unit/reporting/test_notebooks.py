@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The notebook templates are clean, and the runner keeps the log of a failure."""
+"""Notebook templates, their execution, logs of failures, and pages of executed notebooks."""
 
 import json
 import random
@@ -21,7 +21,7 @@ from rbmbench.reporting.page import notebooks  # noqa: E402
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
 
 ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "step_times", "table")
-"""Templates of what is not trained here, or not from the usual start."""
+"""Templates without trained models, or with other initial parameters than the usual ones."""
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -37,7 +37,7 @@ def notebook(path: Path, *sources: str) -> Path:
 def test_templates_are_those_of_kinds_and_general_ones():
     names, general = {path.stem for path in TEMPLATES}, {"benchmarks", "claims", "figure", "table"}
     assert general < names
-    # The kinds of an arena, and that of learned images, say all in their captions, and use the general ones.
+    # The kinds of an arena and that of learned images use the general templates.
     own = {kind for kind in kinds.REGISTRY.names() if not kind.startswith("arena_")} - {"learned_images"}
     assert names - general == own
 
@@ -50,17 +50,17 @@ def test_template_is_clean(path):
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
     assert content.cells[0].cell_type == "markdown"
-    # Whoever shows trained models says where they start.
+    # Templates of trained models name the initial parameters.
     assert ("[−0.1, 0.1]" in content.cells[0].source) == (path.stem not in ELSEWHERE)
-    # The code of a template is a few calls; what they do is in the package, where it is tested.
+    # The code of a template is a few calls into the package.
     assert max(len(cell.source.splitlines()) for cell in code) <= 10
 
 
 FIGURE, TABLE = ("pdf", "png", "svg", "md", "csv"), ("csv", "md", "tex")
 
 
-def made(folder: Path, template: str, spec: dict, endings) -> tuple[dict[str, Path], str]:
-    """Run a template on a spec; return the files that it writes by their ending, and its page."""
+def executed(folder: Path, template: str, spec: dict, endings) -> tuple[dict[str, Path], str]:
+    """Return the files that a template writes for a spec, by ending, and its page."""
     folder.mkdir()
     (folder / "spec.json").write_text(json.dumps(spec))
     files = {ending: folder / f"made.{ending}" for ending in endings}
@@ -69,9 +69,9 @@ def made(folder: Path, template: str, spec: dict, endings) -> tuple[dict[str, Pa
     return files, (folder / "out/made.html").read_text()
 
 
-def test_learning_curves_run_from_end_to_end(tmp_path):
+def test_template_of_learning_curves_writes_figure_and_page(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}})
-    files, page = made(tmp_path / "made", "learning_curves", spec, FIGURE)
+    files, page = executed(tmp_path / "made", "learning_curves", spec, FIGURE)
     assert files["pdf"].read_bytes().startswith(b"%PDF")
     assert files["png"].read_bytes().startswith(b"\x89PNG")
     summary = pd.read_csv(files["csv"])
@@ -84,7 +84,7 @@ def test_learning_curves_run_from_end_to_end(tmp_path):
 
 
 @pytest.mark.slow
-def test_tables_claims_and_stopping_times_run_from_end_to_end(tmp_path):
+def test_templates_of_tables_claims_and_stopping_times_write_files(tmp_path):
     from unit.kinds.test_coupling_times import coupling_figure
     from unit.kinds.test_run_times import times_table
     from unit.kinds.test_step_times import step_table
@@ -93,16 +93,16 @@ def test_tables_claims_and_stopping_times_run_from_end_to_end(tmp_path):
     steps = step_table(tmp_path, {"fig1.a": {"cd_1": [0.1], "pop_cd_1": [0.3]}})
     tables = {"bias_variance": shown, "run_times": times_table(tmp_path), "step_times": steps}
     for (template, spec), words in zip(tables.items(), ("| Toy & Bars", "| UCD", "| pop-CD-1"), strict=True):
-        files, _ = made(tmp_path / template, template, spec, TABLE)
+        files, _ = executed(tmp_path / template, template, spec, TABLE)
         assert words in files["md"].read_text()
     claim = {"id": "popcd_6.r", "where": "Table 1", "text": "smaller", "kind": "variance_ratio", "below": 1.0}
     claim |= {"entry": "table1.r.cd_1", "against": "table1.r.pop_cd_1"}
     spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": {"claims": [claim]}}}
-    files, page = made(tmp_path / "claims", "claims", spec, ["csv"])
+    files, page = executed(tmp_path / "claims", "claims", spec, ["csv"])
     assert pd.read_csv(files["csv"])["verdict"].tolist() == ["reproduced"]
     assert "popcd_6: 1 of 1 reproduced" in page
     times = coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])
-    files, page = made(tmp_path / "times", "coupling_times", times, FIGURE)
+    files, page = executed(tmp_path / "times", "coupling_times", times, FIGURE)
     assert pd.read_csv(files["csv"])["chains"].sum() == 6
     assert "Figure 5 of ucd" in page
 
@@ -113,15 +113,15 @@ def outputs(path: Path) -> list:
     return [output for cell in content.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
-def test_a_cell_keeps_what_it_prints_shows_and_returns_in_order(tmp_path):
+def test_outputs_of_a_cell_are_kept_in_order(tmp_path):
     lines = "import sys", "print('a')", "print('b')", "print('c', file=sys.stderr)", "display(a)", "print('d')"
     template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4", "a + 4")))
     run_notebook(template, {"a": 7}, tmp_path / "a.ipynb", tmp_path / "a.html")
     content = nbformat.read(tmp_path / "a.ipynb", as_version=4)
     nbformat.validate(content)
     shown = outputs(tmp_path / "a.ipynb")
-    kept = [(o.output_type, o.get("name"), o.get("text") or o.data["text/plain"]) for o in shown]
-    assert kept == [
+    contents = [(o.output_type, o.get("name"), o.get("text") or o.data["text/plain"]) for o in shown]
+    assert contents == [
         ("stream", "stdout", "a\nb\n"),
         ("stream", "stderr", "c\n"),
         ("display_data", None, "7"),
@@ -131,10 +131,10 @@ def test_a_cell_keeps_what_it_prints_shows_and_returns_in_order(tmp_path):
     assert [cell.execution_count for cell in content.cells if cell.cell_type == "code"] == [1, 2, 3]
 
 
-def test_a_notebook_leaves_this_process_as_it_was(tmp_path):
+def test_a_notebook_does_not_change_the_state_of_the_process(tmp_path):
     before = sys.stdout, sys.stderr, sys.displayhook, sys.excepthook, sys.modules["__main__"], warnings.filters[:]
     template = notebook(tmp_path / "template.ipynb", "a = 1", "import warnings\nwarnings.simplefilter('error')\na")
-    for a in (2, 3):  # the second has none of the names of the first
+    for a in (2, 3):
         run_notebook(template, {"a": a}, tmp_path / "a.ipynb", tmp_path / "a.html")
         assert outputs(tmp_path / "a.ipynb")[-1].data["text/plain"] == str(a)
     last = notebook(tmp_path / "last.ipynb", "b = 1", "a")
@@ -144,25 +144,25 @@ def test_a_notebook_leaves_this_process_as_it_was(tmp_path):
     assert after == before
 
 
-def test_an_interrupt_ends_the_notebook(tmp_path):
+def test_an_interrupt_stops_the_notebook(tmp_path):
     template = notebook(tmp_path / "template.ipynb", "a = 1", "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         run_notebook(template, {"a": 2}, tmp_path / "a.ipynb", tmp_path / "a.html")
     assert not (tmp_path / "a.html").exists()
 
 
-def test_failure_is_one_line_and_its_notebook_is_kept_as_a_log(tmp_path):
+def test_failure_raises_a_one_line_error_and_writes_a_log(tmp_path):
     template = notebook(tmp_path / "template.ipynb", "a = 1", "print('so far')", "raise ValueError('no\\nluck')")
-    executed, log = tmp_path / "executed.ipynb", tmp_path / "logs" / "run.ipynb"
+    out, log = tmp_path / "executed.ipynb", tmp_path / "logs" / "run.ipynb"
     with pytest.raises(ResultsError) as error:
-        run_notebook(template, {"a": 2}, executed, tmp_path / "page.html", log)
+        run_notebook(template, {"a": 2}, out, tmp_path / "page.html", log)
     assert str(error.value) == f"{template}: ValueError: no luck (see {log})"
     assert "so far" in json.dumps(outputs(log))
-    assert not executed.exists()
+    assert not out.exists()
     assert not (tmp_path / "page.html").exists()
 
 
-def test_files_of_the_working_folder_take_no_module_s_place(tmp_path, monkeypatch):
+def test_files_of_the_working_folder_do_not_shadow_modules(tmp_path, monkeypatch):
     for name in ("random", "code", "json"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('taken for a module of Python')")
     monkeypatch.chdir(tmp_path)
@@ -171,13 +171,13 @@ def test_files_of_the_working_folder_take_no_module_s_place(tmp_path, monkeypatc
     assert outputs(tmp_path / "executed.ipynb")[-1]["text"] == f"{random.Random(2).random()}\n"
 
 
-def test_missing_template_is_one_line(tmp_path):
+def test_missing_template_raises_a_one_line_error(tmp_path):
     with pytest.raises(ResultsError, match=r"gone\.ipynb: is missing"):
         run_notebook(tmp_path / "gone.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")
 
 
 @pytest.mark.parametrize("content", [b"\x8f\x00", b"{}", b'{"cells": 3, "nbformat": 4}', b"[" * 5000])
-def test_a_template_that_is_no_notebook_is_one_line(tmp_path, content):
+def test_invalid_template_raises_a_one_line_error(tmp_path, content):
     (tmp_path / "odd.ipynb").write_bytes(content)
     with pytest.raises(ResultsError, match=r"odd\.ipynb: cannot be read"):
         run_notebook(tmp_path / "odd.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")
@@ -185,7 +185,7 @@ def test_a_template_that_is_no_notebook_is_one_line(tmp_path, content):
 
 
 @pytest.mark.parametrize("name", ["import os; os.mkdir('made'); a", "a\nb", "a.b", "for", ""])
-def test_names_of_parameters_are_no_code(tmp_path, monkeypatch, name):
+def test_invalid_names_of_parameters_raise(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     template = notebook(tmp_path / "template.ipynb", "a = 1")
     with pytest.raises(SettingsError, match="no name of a variable"):
@@ -193,14 +193,14 @@ def test_names_of_parameters_are_no_code(tmp_path, monkeypatch, name):
     assert not (tmp_path / "made").exists()
 
 
-def test_a_log_may_have_braces_in_its_name(tmp_path):
+def test_name_of_a_log_may_have_braces(tmp_path):
     template, log = notebook(tmp_path / "template.ipynb", "a = 1", "1 / 0"), tmp_path / "{a}.ipynb"
     with pytest.raises(ResultsError, match=r"ZeroDivisionError: .* \(see .*\{a\}\.ipynb\)"):
         run_notebook(template, {"a": 2}, tmp_path / "a.ipynb", tmp_path / "a.html", log)
     assert log.is_file()
 
 
-def test_a_page_shows_what_outputs_say_and_runs_none_of_it(tmp_path):
+def test_a_page_shows_outputs_without_scripts(tmp_path):
     script, event = "<script>alert(1)</script>", '<img src="x" onerror="alert(1)">'
     link, address = "[good](javascript:alert(1))", '<a href="java&#115;cript:alert(1)">bad</a> <a href="#end">end</a>'
     cells = [nbformat.v4.new_markdown_cell(f"# A title {script}"), nbformat.v4.new_code_cell("1")]
@@ -210,7 +210,7 @@ def test_a_page_shows_what_outputs_say_and_runs_none_of_it(tmp_path):
     cells[1].outputs.append(nbformat.v4.new_output("display_data", {"application/javascript": "alert(7)"}))
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "executed.ipynb")
     page = notebooks._page(tmp_path / "executed.ipynb")
-    wrong = ("<script>alert", '<img src="x"', "javascript:alert", "&#115;cript", "alert(7)", "7917px", "onclick=")
-    assert [text for text in wrong if text in page] == []
-    right = ("A title", "<strong>1 &lt; 2</strong>", '<a href="#end">', '<td colspan="2">cell')
-    assert [text for text in right if text not in page] == []
+    unsafe = ("<script>alert", '<img src="x"', "javascript:alert", "&#115;cript", "alert(7)", "7917px", "onclick=")
+    assert [text for text in unsafe if text in page] == []
+    safe = ("A title", "<strong>1 &lt; 2</strong>", '<a href="#end">', '<td colspan="2">cell')
+    assert [text for text in safe if text not in page] == []

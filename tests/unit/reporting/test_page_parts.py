@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of the page: thinned curves, strips of claims, what was cut, names of papers."""
+"""Parts of the page: thinned curves, strips of claims, reduced budgets, names of papers."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def panel(*series, log=False):
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_points_that_are_left_are_points_of_the_chart(log):
+def test_thinned_points_are_points_of_the_chart(log):
     curve = curves(range(0, 5003 * 13, 13))
     drawn = panel(curve, log=log)
     assert MOST_POINTS / 2 < len(drawn.x) <= MOST_POINTS
@@ -46,19 +46,19 @@ def test_points_that_are_left_are_points_of_the_chart(log):
     assert gaps.max() / np.median(gaps) < (200 if log else 1.2)
 
 
-def test_curves_of_other_iterations_are_null_where_they_have_no_point():
+def test_curves_are_null_at_iterations_of_other_curves():
     drawn = panel(curves([0, 10, 20]), curves([5, 20]))
     assert drawn.x == (0, 5, 10, 20)
     assert drawn.series[1].mean == (None, float(f"{-5 / 3:.5g}"), None, float(f"{-20 / 3:.5g}"))
 
 
-def test_long_curves_of_other_iterations_each_have_points():
+def test_long_curves_of_different_iterations_all_have_points():
     drawn = panel(curves(range(0, 3001, 3)), curves(range(1, 3001, 3)))
-    known = [sum(value is not None for value in series.mean) for series in drawn.series]
-    assert known == [MOST_POINTS_OF_A_CURVE] * 2
+    counts = [sum(value is not None for value in series.mean) for series in drawn.series]
+    assert counts == [MOST_POINTS_OF_A_CURVE] * 2
 
 
-def test_a_single_trial_has_no_band_and_values_that_are_not_finite_are_null():
+def test_a_single_trial_has_no_band_and_nonfinite_values_are_null():
     mean = [1.0, np.inf, 3.0]
     drawn = panel(curves([0, 1, 2], trials=1, mean=mean, low=mean, high=mean))
     assert drawn.series[0].mean == (1.0, None, 3.0)
@@ -66,7 +66,7 @@ def test_a_single_trial_has_no_band_and_values_that_are_not_finite_are_null():
 
 
 def run_of(*stages, **wall):
-    """Return a run of 20 iterations and 5 trials; stages are until, estimator, its options, and those of the rule."""
+    """Return a run of 20 iterations and 5 trials; stages are (until, estimator, options, update, its options)."""
     schedule = [
         {"until": until, "estimator": {"name": name, "options": options}, "update": {"name": rule, "options": inner}}
         for until, name, options, rule, inner in stages
@@ -94,13 +94,13 @@ def test_gibbs_steps_of_an_iteration(stage, steps):
 
 
 @pytest.mark.parametrize("name", ["ucd", "exact", "expected_cd"])
-def test_estimators_without_a_fixed_number_of_gibbs_steps_have_none(name):
+def test_stages_of_a_variable_number_of_gibbs_steps_have_no_pace(name):
     stages = (5, "pcd", {"k": 1}, "sgd", {}), (20, name, {}, "sgd", {})
     paces = charts.of_run(run_of(*stages))["steps"]
     assert [(pace.until, pace.steps) for pace in paces] == [(5, 1)]
 
 
-def test_seconds_are_those_of_the_processor_of_an_iteration_of_a_trial():
+def test_seconds_are_per_iteration_and_trial():
     assert charts.of_run(run_of())["seconds"] == 0.07
     assert charts.of_run(run_of(training_cpu_seconds=3.0))["seconds"] == 0.03
 
@@ -128,7 +128,7 @@ def test_strip_of_numbers_of_many_magnitudes_is_logarithmic():
 
 
 @pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}])
-def test_no_strip_without_a_number_or_a_range(missing):
+def test_strip_without_a_number_or_a_range_is_none(missing):
     assert strip(Claim(**CLAIM | missing)) is None
 
 
@@ -151,7 +151,7 @@ def test_papers_are_named_as_in_citations(citation, name):
     assert Paper(key="key", citation=citation).name == name
 
 
-def test_a_page_names_the_largest_cut_of_each_budget_and_other_settings(tmp_path):
+def test_summarised_names_largest_reductions_and_changed_settings(tmp_path):
     curves = {"cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "published": {"iterations": 50000, "trials": 25}, "without": ["PT-10"]}}
     panels["b"] = {"curves": curves, "published": {"iterations": 8000, "rate": 0.02}}

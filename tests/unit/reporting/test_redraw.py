@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drawing again: from charts alone, and what is refused."""
+"""Redrawing of kept figures from their charts, and errors of `rbmbench redraw`."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ KEY = "popcd_fig1"
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """A kept figure without its runs, which nothing changes."""
+    """A kept figure without its runs; read only."""
     folder = tmp_path_factory.mktemp("redraw")
     curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
     values = figure(folder / "live", {"a": {"curves": curves, "mark": 0.9}})
@@ -38,7 +38,7 @@ def drawn(tmp_path_factory):
 
 @pytest.fixture
 def kept(drawn, tmp_path):
-    """A copy of it."""
+    """A writable copy of the kept figure."""
     return Path(shutil.copytree(drawn, tmp_path / "kept"))
 
 
@@ -46,7 +46,7 @@ def run(*arguments):
     return cli.main(["redraw", *map(str, arguments)])
 
 
-def test_a_kept_figure_is_drawn_as_from_its_runs(kept):
+def test_a_redrawn_figure_equals_the_one_drawn_from_runs(kept):
     files = [kept / f"figures/{KEY}.{ending}" for ending in ("png", "pdf", "svg", "md")]
     before = [file.read_bytes() for file in files]
     for file in files:
@@ -56,7 +56,7 @@ def test_a_kept_figure_is_drawn_as_from_its_runs(kept):
     assert (kept / f"figures/{KEY}.svg").read_text().startswith("<?xml")
 
 
-def test_other_units_reach_kept_pictures_and_the_page(kept, monkeypatch, capsys):
+def test_changed_units_are_drawn_in_kept_pictures_and_on_the_page(kept, monkeypatch, capsys):
     chart = kept / f"figures/{KEY}.json"
     before = chart.read_bytes()
     assert run(kept, "--check") == 0
@@ -73,7 +73,7 @@ def test_other_units_reach_kept_pictures_and_the_page(kept, monkeypatch, capsys)
     assert chart.read_bytes() == before
 
 
-def test_pixels_rounded_by_another_processor_are_the_same(kept):
+def test_check_ignores_differences_of_one_level_in_pixels(kept):
     file = kept / f"figures/{KEY}.png"
     with Image.open(file) as picture:
         pixels = np.asarray(picture).copy()
@@ -85,11 +85,11 @@ def test_pixels_rounded_by_another_processor_are_the_same(kept):
     assert run(kept, "--check") == 2
 
 
-def test_a_chart_names_no_place_of_a_machine(drawn):
+def test_a_chart_has_no_absolute_paths(drawn):
     assert str(drawn.parent) not in (drawn / f"figures/{KEY}.json").read_text()
 
 
-def test_a_folder_without_figures_is_one_line(tmp_path, capsys):
+def test_a_folder_without_figures_raises_a_one_line_error(tmp_path, capsys):
     assert run(tmp_path) == 2
     assert f"{tmp_path}: must have figures or tables, got none" in capsys.readouterr().err
 
@@ -107,7 +107,7 @@ def test_pictures_for_a_publication_have_its_width_and_no_title(kept, tmp_path, 
 
 
 @pytest.mark.parametrize("name", ["popcd_fig2", "sdcp_fig3", "ucd_fig2"])
-def test_curves_have_three_quarters_of_a_column(repository, name):
+def test_axes_fill_three_quarters_of_a_column(repository, name):
     chart = charts.read(Chart, repository / f"results/reference/paper/figures/{name}.json")
     picture = draw_chart(chart, style.PUBLICATION["3.3"])
     picture.draw_without_rendering()
@@ -119,7 +119,7 @@ def test_curves_have_three_quarters_of_a_column(repository, name):
         assert words == "log Z rests on few particles: PCD-24 1.9, S-DCP 6x4 6.6"
 
 
-def test_a_damaged_chart_is_refused_in_one_line(kept, capsys):
+def test_a_damaged_chart_raises_a_one_line_error(kept, capsys):
     file = kept / f"figures/{KEY}.json"
     values = json.loads(file.read_text())
     values["panels"][0]["series"][0]["high"].pop()
@@ -129,7 +129,7 @@ def test_a_damaged_chart_is_refused_in_one_line(kept, capsys):
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])
-def test_every_kept_figure_has_a_spec_and_a_chart_and_every_table_cells(repository, scale):
+def test_kept_figures_have_specs_and_charts_and_kept_tables_cells(repository, scale):
     folder = repository / "results/reference" / scale
     figures = {path.stem for path in (folder / "specs").glob("*_fig*.json")}
     assert figures == {path.stem for path in (folder / "figures").glob("*.png")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where claims are measured: an accepted range that begins at the measured number begins at the curve."""
+"""Regions of figures in which claims are measured."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def hump(top, end):
 
 
 def region_of(tmp_path, claim):
-    """Return the record and the region of a claim, whose range begins at the measured number."""
+    """Return the record and the region of a claim whose range begins at the measured number."""
     curves = {"cd_1": hump(-6.0, -8.0), "pop_cd_1": hump(-5.0, -6.0)}
     panels = {"a": {"curves": curves}, "b": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}}
     spec = figure(tmp_path, panels)
@@ -47,7 +47,7 @@ def region_of(tmp_path, claim):
         ({"kind": "metric_mean", "curve": CURVE, "after": 3900}, (3900.0, 4000.0), -6.0),
     ],
 )
-def test_an_accepted_range_from_the_measured_number_begins_at_the_curve(tmp_path, claim, window, height):
+def test_region_of_a_range_from_the_measured_number_ends_at_the_curve(tmp_path, claim, window, height):
     record, region = region_of(tmp_path, claim)
     named = [name.rpartition(".")[2] for name in (claim["curve"], claim.get("against", "")) if name]
     assert (record.shown, region.panel, region.metric) == ("popcd_fig1", "a", "log_likelihood")
@@ -56,17 +56,17 @@ def test_an_accepted_range_from_the_measured_number_begins_at_the_curve(tmp_path
     assert region.along == "y"
     (end,) = {region.above, region.below} - {None}
     assert end == pytest.approx(height, abs=0.06)
-    # Of a fall a larger number is a lower curve.
+    # A larger decline is a lower curve.
     assert (region.below is None) == (claim["kind"] != "decline")
 
 
-def test_a_claim_on_iterations_lies_along_the_horizontal_axis(tmp_path):
+def test_region_of_a_claim_on_iterations_is_horizontal(tmp_path):
     record, region = region_of(tmp_path, {"kind": "peak_iteration", "curve": CURVE})
     assert (region.along, region.above, region.below) == ("x", 2000.0, None)
     assert record.measured == 2000.0
 
 
-def test_a_claim_that_is_not_run_marks_the_curves_that_are(tmp_path):
+def test_region_of_a_claim_that_is_not_run_has_the_existing_curves(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"pop_cd_1": rising(-5.0)}}})
     values = {"scale": "tiny", "outputs": [spec], "claims": {"popcd": {"claims": [DIFFERENCE]}}}
     (record,) = evaluate(parse(ClaimsSpec, values, "test"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurements behind the claims, and their intervals: known answers."""
+"""Measurements of claims on curves, tables and run times, and their intervals, on made results."""
 
 import math
 from contextlib import suppress
@@ -34,7 +34,7 @@ def steps(*values):
 
 
 ONE, TWO = "fig1.a.one", "fig1.a.two"
-PAIR, TURNED, BOTH = {"curve": ONE, "against": TWO}, {"curve": TWO, "against": ONE}, {"curves": [ONE, TWO]}
+PAIR, REVERSED, CURVES = {"curve": ONE, "against": TWO}, {"curve": TWO, "against": ONE}, {"curves": [ONE, TWO]}
 TRIALS = np.array([0.0, 3.0, -4.0, 7.0])[:, None] + np.zeros(41)
 FALLING = {"one": steps(-20, -10, -15), "two": steps(-20, -14, -12)}
 SLOPES = {"one": np.linspace(-21, -1, 201) + np.zeros((3, 1)), "two": np.linspace(-21, -3, 201) + np.zeros((3, 1))}
@@ -46,14 +46,14 @@ KNOWN = [
     ("decline", {"one": steps(-20, *[-10] * 20, -8, *[-10] * 19)}, {"curve": ONE}, 1 / 11),
     ("decline_difference", FALLING | {"two": steps(-20, -10, -12)}, PAIR, 0.5 - 0.2),
     # Paired by trial.
-    ("final_difference", {"one": TRIALS - 9, "two": TRIALS - 7}, TURNED, 2.0),
+    ("final_difference", {"one": TRIALS - 9, "two": TRIALS - 7}, REVERSED, 2.0),
     ("final_lead", {"one": rising(-5.2, start=-25.0), "two": rising(-5.0, start=-25.0)}, PAIR, -0.2 / 20),
-    ("final_spread", SLOPES, BOTH, ((-1 - 20 * 4.5 / 200) - (-3 - 18 * 4.5 / 200)) / (20 - 20 * 4.5 / 200)),
+    ("final_spread", SLOPES, CURVES, ((-1 - 20 * 4.5 / 200) - (-3 - 18 * 4.5 / 200)) / (20 - 20 * 4.5 / 200)),
     # Both end below their start.
-    ("final_spread", {"one": steps(-5, -8), "two": steps(-5, -9)}, BOTH, math.inf),
+    ("final_spread", {"one": steps(-5, -8), "two": steps(-5, -9)}, CURVES, math.inf),
     ("gain_after", {"one": steps(-30, *[-10] * 20, *[-9] * 20)}, {"curve": ONE, "after": 1000}, 1 / 20),
     ("peak_difference", FALLING, PAIR, 2.0),
-    ("peak_spread", FALLING, BOTH, 2 / 10),
+    ("peak_spread", FALLING, CURVES, 2 / 10),
     ("peak_iteration", FALLING, {"curve": ONE}, 100.0),
     ("peak_iteration", FALLING, {"curve": TWO}, 200.0),
     ("falls_behind", BEHIND, PAIR | {"share": 0.05}, 300.0),
@@ -64,19 +64,19 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("kind", "curves", "options", "expected"), KNOWN)
-def test_measurements_of_known_answer(tmp_path, kind, curves, options, expected):
+def test_measurements_of_known_values(tmp_path, kind, curves, options, expected):
     measurement = MEASUREMENTS[kind](evidence(tmp_path, curves), **options)
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx(3 * (expected,), rel=1e-3)
 
 
-def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
-    there = evidence(tmp_path, {"one": steps(-9, -6, -6), "two": steps(-9, -5, -5), "best": steps(-9, -1, -1)})
+def test_reach_difference_of_curves_that_reach_a_level_together_is_0(tmp_path):
+    source = evidence(tmp_path, {"one": steps(-9, -6, -6), "two": steps(-9, -5, -5), "best": steps(-9, -1, -1)})
     for curve, expected in ((ONE, 0.0), ("fig1.a.best", math.inf)):
         options = {"curve": curve, "against": TWO, "share": 0.9, "metric": "log_likelihood"}
-        assert MEASUREMENTS["reach_difference"](there, **options).value == expected
+        assert MEASUREMENTS["reach_difference"](source, **options).value == expected
 
 
-def test_what_follows_the_last_iteration_is_not_run(tmp_path):
+def test_gain_after_the_last_iteration_is_not_run(tmp_path):
     with pytest.raises(NotRun, match="ends at iteration 4000"):
         MEASUREMENTS["gain_after"](evidence(tmp_path, {"one": steps(*range(41))}), curve=ONE, after=4000)
 
@@ -84,12 +84,12 @@ def test_what_follows_the_last_iteration_is_not_run(tmp_path):
 def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
     line = np.linspace(-20.0, -10.0, 11)[None].repeat(3, axis=0)
     curves = {"cd_1": line, "pop_cd_1": (line + 20) / 2 - 20}
-    there = evidence(tmp_path, curves, published={"iterations": 2000})
+    source = evidence(tmp_path, curves, published={"iterations": 2000})
     names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
-    # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
-    assert MEASUREMENTS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
+    # At iteration 500 of 1000 CD-1 has risen by 5, pop-CD-1 by half of that.
+    assert MEASUREMENTS["lead_after"](source, **names, share=0.25).value == pytest.approx(-0.5)
     with pytest.raises(NotRun, match="ends at iteration 1000, the claim is on iteration 1500"):
-        MEASUREMENTS["lead_after"](there, **names, share=0.75)
+        MEASUREMENTS["lead_after"](source, **names, share=0.75)
 
 
 def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
@@ -99,7 +99,7 @@ def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
 
 
 def falls(mean, trials, repetitions):
-    """Yield measured falls of a mean curve in trials with noise within and between them, as shares of a rise of 1."""
+    """Yield measured declines of a mean curve in trials with noise within and between them, for a rise of 1."""
     generator, times = np.random.default_rng(5), np.linspace(0, 1, len(mean))
     for _ in range(repetitions):
         levels, slopes = generator.standard_normal((2, trials, 1))
@@ -112,7 +112,7 @@ def falls(mean, trials, repetitions):
 
 
 @pytest.mark.parametrize("trials", [3, 25])
-def test_falls_are_seen_and_not_seen_at_the_nominal_rates(trials):
+def test_declines_are_detected_and_excluded_at_the_nominal_rates(trials):
     times, repetitions = np.linspace(0, 1, 41), 200
     rise = np.minimum(times / 0.2, 1.0)
     # At an error rate of 2.5 % more than 15 of 200 have a chance of 5e-5.
@@ -124,7 +124,7 @@ def test_falls_are_seen_and_not_seen_at_the_nominal_rates(trials):
     bounds = list(falls(rise - at_the_bound * slope, trials, repetitions))
     assert sum(fall.low > 0.01 for fall in bounds) <= most
     assert sum(fall.high < 0.01 for fall in bounds) <= most
-    # They are seen where they are large, and excluded where they are small.
+    # Large declines are detected, small ones excluded.
     assert sum(fall.low > 0.01 for fall in falls(rise - slope, trials, 20)) > 15
     if trials == 25:
         assert sum(fall.high < 0.05 for fall in level) > 100
@@ -134,7 +134,7 @@ def timed(seconds: float, **more) -> dict:
     return {"wall": {"training_seconds": seconds}, **more}
 
 
-def test_run_time_ratio_ranges_over_panels(tmp_path):
+def test_interval_of_the_run_time_ratio_spans_the_panels(tmp_path):
     times = [("a", "cd_1", 2.0), ("a2", "pt_10", 12.0), ("b", "cd_1", 1.0), ("b2", "pt_10", 24.0)]
     specs = [
         figure(tmp_path / panel, {panel: {"curves": {name: rising(-5.0)}, "meta": timed(seconds)}})
@@ -150,21 +150,21 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx((12.0, 6.0, 24.0))
 
 
-def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path):
+def test_run_times_of_smaller_models_than_published_are_not_run(tmp_path):
     curves = {"cd_1": rising(-5.0), "pt_10": rising(-5.0)}
-    for hidden, refused in ((3, False), (500, True)):
+    for hidden, raises in ((3, False), (500, True)):
         panel = {"curves": curves, "meta": timed(1.0), "published": {"hidden": hidden}}
         spec = figure(tmp_path / str(hidden), {"a": panel})
         source = Evidence("popcd", [parse_spec(spec, "test")])
-        asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
-        if refused:
+        names = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
+        if raises:
             with pytest.raises(NotRun, match=r"fig1\.a left out: 3 of 500 hidden units"):
-                MEASUREMENTS["run_time_ratio"](source, **asked)
+                MEASUREMENTS["run_time_ratio"](source, **names)
         else:
-            assert MEASUREMENTS["run_time_ratio"](source, **asked).value == pytest.approx(1.0)
+            assert MEASUREMENTS["run_time_ratio"](source, **names).value == pytest.approx(1.0)
 
 
-def test_run_times_of_different_machines_are_not_compared(tmp_path):
+def test_run_times_of_different_machines_are_not_run(tmp_path):
     spec = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
     two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})
     spec["panels"][0]["runs"] += two["panels"][0]["runs"]
@@ -194,28 +194,28 @@ def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx((0.015, 0.012, 0.018))
 
 
-def test_a_bias_ratio_is_that_of_the_means_over_models(tmp_path):
+def test_bias_ratio_is_that_of_means_over_models(tmp_path):
     biases = {"cd_1": (0.02, 0.03, 0.07), "pop_cd_1": (0.002, -0.001, 0.005)}
-    rows = {name: [numbers(1e-4, bias, 1e-3) for bias in of_models] for name, of_models in biases.items()}
+    rows = {name: [numbers(1e-4, bias, 1e-3) for bias in values] for name, values in biases.items()}
     evidence = entries(tmp_path, {"r": rows | {"pcd_1": rows["cd_1"][:1]}})
     measurement = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pop_cd_1", against="table1.r.cd_1")
     assert measurement.value == pytest.approx(0.006 / 0.12)
     assert measurement.low < 0 < measurement.value < measurement.high
-    alone = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pcd_1", against="table1.r.cd_1")
-    assert alone.value == pytest.approx(1.0)
-    assert np.isnan(alone.low)
+    single = MEASUREMENTS["bias_ratio"](evidence, entry="table1.r.pcd_1", against="table1.r.cd_1")
+    assert single.value == pytest.approx(1.0)
+    assert np.isnan(single.low)
 
 
-def test_a_source_is_asked_for_once(tmp_path, monkeypatch):
+def test_evidence_of_a_source_is_read_once(tmp_path, monkeypatch):
     evidence = entries(tmp_path, {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)]}})
-    asked = []
+    names = []
     kind = type(evidence.spec("table1"))
-    answer = kind.evidence
-    monkeypatch.setattr(kind, "evidence", lambda *args, **options: asked.append(args[2]) or answer(*args, **options))
+    original = kind.evidence
+    monkeypatch.setattr(kind, "evidence", lambda *args, **options: names.append(args[2]) or original(*args, **options))
     for name in ("table1.r.cd_1", "table1.r.cd_1", "table1.r.pcd_1", "table1.r.pcd_1"):
         with suppress(NotRun):
             evidence.of(name, "bias_variance")
-    assert asked == ["r.cd_1", "r.pcd_1"]
+    assert names == ["r.cd_1", "r.pcd_1"]
 
 
 def magnitude(tmp_path, model, algorithm, quantity):
@@ -242,8 +242,8 @@ def test_published_bias_at_its_floor_has_no_lower_bound(tmp_path):
     assert "at its floor" in measurement.what
 
 
-@pytest.mark.parametrize(("scale", "answer"), [(1.0, REPRODUCED), (30.0, NOT_REPRODUCED), (1 / 30, NOT_REPRODUCED)])
-def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, answer):
+@pytest.mark.parametrize(("scale", "expected"), [(1.0, REPRODUCED), (30.0, NOT_REPRODUCED), (1 / 30, NOT_REPRODUCED)])
+def test_typical_model_compares_a_printed_bias_with_those_of_models(tmp_path, scale, expected):
     # Biases from a tenth to ten times the printed 0.02, the median of 25 at the printed one.
     biases = 0.02 * scale * np.geomspace(0.1, 10, 25)
     source = entries(tmp_path, {"r": {"cd_1": [numbers(2e-4, bias, 0.0) for bias in biases]}}, PRINTED)
@@ -252,10 +252,10 @@ def test_a_printed_bias_is_compared_with_those_of_the_models(tmp_path, scale, an
     assert biases[0] < measurement.low < measurement.value < measurement.high < biases[-1]
     low, high = np.quantile(biases, [0.05, 0.95])
     assert measurement.bounds == pytest.approx((0.02 * 0.02 * scale / high, 0.02 * 0.02 * scale / low))
-    assert verdict(measurement.low, measurement.high, *measurement.bounds) == answer
+    assert verdict(measurement.low, measurement.high, *measurement.bounds) == expected
 
 
-def test_a_printed_bias_above_quantiles_below_zero_has_no_upper_end(tmp_path):
+def test_typical_model_with_quantiles_below_0_has_no_upper_bound(tmp_path):
     biases = 0.02 * np.linspace(-0.5, 2, 25)
     source = entries(tmp_path, {"r": {"cd_1": [numbers(2e-4, bias, 0.0) for bias in biases]}}, PRINTED)
     measurement = MEASUREMENTS["typical_model"](source, entry="table1.r.cd_1", quantity="bias")
@@ -266,10 +266,10 @@ def test_a_printed_bias_above_quantiles_below_zero_has_no_upper_end(tmp_path):
 
 
 def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
-    # Rises by 10, falls by 5; each end is known to 0.25 nats: the fall to 0.25 sqrt(2) / 10 and a little of the rise.
+    # Rises by 10, falls by 5; errors of 0.25 nats give 0.25 sqrt(2) / 10 for the fall, and a little for the rise.
     values = np.array([[-20.0, -10.0, -15.0]])
-    there = evidence(tmp_path, {"cd_1": values}, effective_particles=64.0)
-    measurement = MEASUREMENTS["decline"](there, curve="fig1.a.cd_1")
+    source = evidence(tmp_path, {"cd_1": values}, effective_particles=64.0)
+    measurement = MEASUREMENTS["decline"](source, curve="fig1.a.cd_1")
     error = np.hypot(0.025, np.hypot(0.0125, 0.0125))
     assert measurement.value == pytest.approx(0.5)
     assert (measurement.low, measurement.high) == pytest.approx((0.5 - 1.96 * error, 0.5 + 1.96 * error), abs=0.01)
@@ -280,11 +280,11 @@ def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
 
 def test_usual_variance_ratio_is_the_median_of_the_pairs(tmp_path):
     variances = {"cd_1": 1.0, "pop_cd_1": 20.0, "cd_10": 4.0, "pop_cd_10": 12.0}
-    there = entries(tmp_path, {"r": {name: [numbers(variance, 0, 0)] for name, variance in variances.items()}})
+    source = entries(tmp_path, {"r": {name: [numbers(variance, 0, 0)] for name, variance in variances.items()}})
     names = [f"table1.r.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
     other = [f"table1.r.{name}" for name in ("cd_1", "cd_10", "cd_1")]
-    measurement = MEASUREMENTS["usual_variance_ratio"](there, entries=names, against=other)
+    measurement = MEASUREMENTS["usual_variance_ratio"](source, entries=names, against=other)
     # The ratios are 20, 3 and 4; the interval is that of the middle one.
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx(intervals.variance_ratio(4, 1, 2000))
     with pytest.raises(NotRun, match="must have as many entries in against, got 3 and 2"):
-        MEASUREMENTS["usual_variance_ratio"](there, entries=names, against=other[:2])
+        MEASUREMENTS["usual_variance_ratio"](source, entries=names, against=other[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The picture and the table of measured speed, and the script that measures."""
+"""Picture and table of measured speed, and the script that measures it."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_bars_are_held_against_the_floor_of_their_step():
+def test_bars_are_relative_to_the_floor_of_their_step():
     bars = speed.step_bars(TABLE)
     rows = [tuple(bar) for bar in bars.itertuples(index=False)]
     assert rows[:4] == [
@@ -43,7 +43,7 @@ def test_bars_are_held_against_the_floor_of_their_step():
     assert list(bars["step"].unique()) == ["step A", "step C"]
 
 
-def test_picture_says_ratios_machine_threads_and_date():
+def test_picture_has_ratios_machine_threads_and_date():
     figure = speed.bars(TABLE, META)
     written = [text.get_text() for ax in figure.axes for text in ax.texts]
     assert written == ["10.0 ms", "8.00 ms, 0.80 ×", "12.0 ms, 1.20 ×", "30.0 ms, 3.00 ×", "5.00 ms", "7.00 ms, 1.40 ×"]
@@ -55,7 +55,7 @@ def test_picture_says_ratios_machine_threads_and_date():
         assert text.get_window_extent().x1 <= figure.axes[0].get_window_extent().x1
 
 
-def test_what_is_left_out_is_named():
+def test_caption_and_table_name_peers_left_out():
     assert speed.caption(META).endswith(" Not installed: a_peer.")
     text = speed.markdown(TABLE, META)
     assert "Not installed: a_peer." in text
@@ -68,7 +68,7 @@ def test_equal_tables_give_equal_pictures(tmp_path):
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
-def test_bad_tables_are_one_line(tmp_path):
+def test_invalid_tables_raise_a_one_line_error(tmp_path):
     with pytest.raises(ResultsError, match=r"none\.csv: is missing"):
         speed.read_steps(tmp_path / "none.csv")
     TABLE.drop(columns="kind").to_csv(tmp_path / "old.csv", index=False)
@@ -84,7 +84,7 @@ def measure(repository, *arguments) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.slow
-def test_script_measures_from_end_to_end(repository, tmp_path):
+def test_script_writes_steps_table_and_meta(repository, tmp_path):
     done = measure(repository, "--rounds", 1, "--only", "large_steps", "enumeration", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     table = speed.read_steps(tmp_path / "steps.csv")
@@ -94,7 +94,7 @@ def test_script_measures_from_end_to_end(repository, tmp_path):
     assert "scikit-learn BernoulliRBM" in set(table[table["kind"] == "peer"]["against"])
     assert "Exact log Z, 784x16" in set(table["what"])
     assert (table["ratio"] - table["milliseconds"] / table["reference_milliseconds"]).abs().max() < 1e-9
-    # A CD-10 step holds the products of CD-1 four times over: its floor cannot be the lower one.
+    # A CD-10 step has over four times the products of a CD-1 step.
     floors = table[table["kind"] == "floor"].set_index("what")["reference_milliseconds"]
     assert floors["CD-10 step, 784x500, batch 500"] > floors["CD-1 step, 784x500, batch 500"]
     meta = json.loads((tmp_path / "steps.meta.json").read_text())
@@ -104,7 +104,7 @@ def test_script_measures_from_end_to_end(repository, tmp_path):
     assert meta["hardware"]["cpu"] in (tmp_path / "steps.md").read_text()
 
 
-def test_unknown_group_is_refused(repository, tmp_path):
+def test_unknown_group_raises(repository, tmp_path):
     done = measure(repository, "--only", "large_stepz", "--out", tmp_path)
     assert done.returncode == 2
     assert "unknown group 'large_stepz'; allowed: large_steps" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The looks of curves: for every configured algorithm and sampler, in the figures that show them."""
+"""Colours and dashes of configured algorithms and samplers, and files of pictures."""
 
 import re
 from itertools import combinations
@@ -29,7 +29,7 @@ def keys_of(paper):
 
 
 def curves_of(spec):
-    """Return the entries of all curves of a figure, with the name of their key."""
+    """Yield the entries of all curves of a figure, with the name of the attribute that is their key."""
     for panel in getattr(spec, "panels", ()):
         yield from ((sampler, "sampler") for sampler in getattr(panel, "samplers", ()))
         if not hasattr(panel, "samplers"):
@@ -41,7 +41,7 @@ def pair(look):
 
 
 LEAST_CONTRAST = 3.0
-"""Of a line with white paper, as WCAG 2.1 asks for graphics."""
+"""Least contrast of graphics with white, as WCAG 2.1 requires."""
 
 
 def contrast(color: str) -> float:
@@ -51,14 +51,14 @@ def contrast(color: str) -> float:
     return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
 
 
-def test_all_colours_can_be_seen_on_white_paper(configuration):
+def test_colours_have_the_least_contrast_with_white(configuration):
     for paper in configuration.papers:
         for name in keys_of(paper):
             color = style.look_of(name)["color"]
             assert contrast(color) >= LEAST_CONTRAST, (name, color)
 
 
-def test_no_two_curves_of_a_figure_look_alike(configuration):
+def test_curves_of_a_figure_have_different_looks(configuration):
     for key, output in plan(configuration).figures.items():
         looks = {}
         for curve, name in curves_of(output.spec):
@@ -78,9 +78,9 @@ def test_an_algorithm_of_several_papers_has_one_look(configuration):
             )
 
 
-def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configuration):
-    own = {key for paper in configuration.papers for key, algorithm in paper.algorithms.items() if algorithm.color}
-    known = {key for paper in configuration.papers for key in keys_of(paper)} - own
+def test_colour_of_a_key_is_that_of_its_family(configuration):
+    coloured = {key for paper in configuration.papers for key, algorithm in paper.algorithms.items() if algorithm.color}
+    known = {key for paper in configuration.papers for key in keys_of(paper)} - coloured
     families = {key: max((f for f in style.FAMILIES if f"{key}_".startswith(f"{f}_")), key=len) for key in known}
     for key, family in families.items():
         hue = style.FAMILIES[family]
@@ -88,14 +88,14 @@ def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configurati
         assert style.look_of(key)["color"] in colours, key
 
 
-def test_unknown_keys_have_a_look_of_their_own_that_lasts():
+def test_unknown_keys_have_reproducible_looks():
     assert pair(style.look_of("newcomer")) == pair(style.look_of("newcomer"))
     looks = [style.look_of(f"new_{number}") for number in range(100)]
     assert all(contrast(look["color"]) >= LEAST_CONTRAST for look in looks)
     assert len({pair(look) for look in looks}) > 20
 
 
-def test_the_configuration_has_the_last_word():
+def test_look_of_an_entry_overrides_that_of_its_key():
     own = Entry(label="CD-1", key="cd_1", color="#123456", dash="dotted")
     looks = looks_of_chart(Chart(legend=Legend(entries=(own,))))
     assert pair(looks["cd_1"]) == ("#123456", style.DOTTED)
@@ -103,13 +103,13 @@ def test_the_configuration_has_the_last_word():
 
 
 @pytest.mark.parametrize(("key", "value"), [("color", "red"), ("color", "#12345"), ("dash", "wavy")])
-def test_colours_and_dashes_are_checked(key, value):
+def test_invalid_colours_and_dashes_raise(key, value):
     with pytest.raises(SettingsError, match=key):
         parse(Algorithm, {"label": "CD-1", "estimator": "cd", key: value}, "test")
 
 
 @pytest.mark.slow
-def test_no_run_depends_on_the_look_of_its_curve(repository, tmp_path):
+def test_ids_of_runs_do_not_depend_on_looks(repository, tmp_path):
     def ids(*overlays):
         return list(plan(load([repository / "config/config.yaml", *overlays])).of_kind("train"))
 
@@ -152,6 +152,6 @@ def test_an_svg_has_the_coordinates_of_matplotlib_to_a_hundredth_of_a_point(tmp_
     (letters, places), (expected_letters, expected) = paths("shortened.svg"), paths("whole.svg")
     assert len(places) == 2
     assert letters == expected_letters
-    for of_path, of_expected in zip(places, expected, strict=True):
-        np.testing.assert_allclose(of_path, of_expected, rtol=0, atol=0.00501)
+    for path, expected_path in zip(places, expected, strict=True):
+        np.testing.assert_allclose(path, expected_path, rtol=0, atol=0.00501)
     assert ">0.123456 L 5<" in (tmp_path / "shortened.svg").read_text()

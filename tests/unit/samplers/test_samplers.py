@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samplers found by name: the laws they share, and what each of them does with its parameters."""
+"""Samplers: properties common to all, and samples and parameters of each of them."""
 
 from itertools import pairwise
 
@@ -28,15 +28,15 @@ def rbm():
 
 
 def drawn(name, rbm, count=COUNT, chains=CHAINS, seed=5, cuts=(), data=DATA, means=False, **options):
-    """Return samples (replicas, chains, count, m) drawn in pieces, the last state, and the means if they are wanted."""
+    """Return samples (replicas, chains, count, m) drawn in pieces, the last state, and the means on request."""
     sampler, stream = samplers.create(name, **options), training_stream(len(rbm.W), seed=seed)
     state = sampler.start(rbm, data, chains, stream)
     shape = (len(rbm.W), chains, count, rbm.visible_units)
-    samples, grey = np.empty(shape, np.uint8), np.empty(shape, np.float32) if means else None
+    samples, mean_values = np.empty(shape, np.uint8), np.empty(shape, np.float32) if means else None
     ends = [0, *cuts, count]
     for first, last in pairwise(ends):
-        sampler.draw(rbm, state, stream, samples[:, :, first:last], grey[:, :, first:last] if means else None)
-    return (samples, state, grey) if means else (samples, state)
+        sampler.draw(rbm, state, stream, samples[:, :, first:last], mean_values[:, :, first:last] if means else None)
+    return (samples, state, mean_values) if means else (samples, state)
 
 
 @DTYPES
@@ -50,14 +50,14 @@ def test_samples_are_bits_and_do_not_depend_on_pieces(name, dtype, rbm):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_replicas_do_not_touch_each_other(name, rbm):
-    together, _ = drawn(name, rbm)
-    alone, _ = drawn(name, rbm[:1])
-    np.testing.assert_array_equal(together[:1], alone)
+def test_samples_of_a_replica_do_not_depend_on_the_others(name, rbm):
+    samples, _ = drawn(name, rbm)
+    single, _ = drawn(name, rbm[:1])
+    np.testing.assert_array_equal(samples[:1], single)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_model_stays_as_it_is(name, rbm):
+def test_drawing_does_not_change_the_model(name, rbm):
     before = rbm.copy()
     drawn(name, rbm)
     for part in ("W", "b", "c"):
@@ -67,7 +67,7 @@ def test_the_model_stays_as_it_is(name, rbm):
 @DTYPES
 @pytest.mark.parametrize("decay", [1.0, 0.95, 0.0])
 @pytest.mark.parametrize(("k", "chains"), [(1, 1), (3, 1), (1, 3)])
-def test_rates_fpcd_without_a_rate_is_gibbs_bit_for_bit(rbm, dtype, decay, k, chains):
+def test_rates_fpcd_with_rate_0_equals_gibbs(rbm, dtype, decay, k, chains):
     rbm = rbm.astype(dtype)
     gibbs, _ = drawn("gibbs", rbm, 211, chains, k=k)
     rates, state = drawn("rates_fpcd", rbm, 211, chains, k=k, fast_rate=0.0, decay=decay)
@@ -77,16 +77,16 @@ def test_rates_fpcd_without_a_rate_is_gibbs_bit_for_bit(rbm, dtype, decay, k, ch
 
 
 @DTYPES
-def test_sample_penalization_is_rates_fpcd_with_rates_of_zero(rbm, dtype):
-    # Rows without ink, and hidden units that are off for sure: all rates are zero.
+def test_sample_penalization_equals_rates_fpcd_with_zero_statistics(rbm, dtype):
+    # Rows of zeros, and hidden units that are always 0: all statistics of the data are 0.
     rbm = RBM(rbm.W, rbm.b, np.full_like(rbm.c, -200.0)).astype(dtype)
-    nothing = np.zeros((3, M), np.uint8)
-    options = {"fast_rate": [0.3, 0.02], "decay": [0.9, 0.97], "data": nothing, "count": 101}
+    zeros = np.zeros((3, M), np.uint8)
+    options = {"fast_rate": [0.3, 0.02], "decay": [0.9, 0.97], "data": zeros, "count": 101}
     rates, state = drawn("rates_fpcd", rbm, **options)
     penalized, other = drawn("sample_penalization", rbm, **options)
     np.testing.assert_array_equal(rates, penalized)
     assert state["W"].tobytes() == other["W"].tobytes()
-    # And with ink it is another sampler.
+    # With other rows the samplers differ.
     samples, other = (drawn(name, random_rbm(M, N, (R,)))[0] for name in ("rates_fpcd", "sample_penalization"))
     assert (samples != other).any()
 
@@ -98,7 +98,7 @@ def rates_by_hand(rbm, data):
 
 
 def rates_fpcd_by_hand(rbm, r, count, fast_rate, decay, k, penalize, chains):
-    """Yield the samples of one replica's chains, from the formulas alone, with theta_F apart."""
+    """Yield samples and means of one replica's chains from the formulas, with theta_F separate from theta."""
     stream = training_stream(R)
     start = random_rows(DATA, chains, np.zeros((R, M, N)), stream)[r]
     hidden = (tosses(stream, (chains, N))[r] < sigmoid(start @ rbm.W + rbm.c)).astype(float)
@@ -121,7 +121,7 @@ def tosses(stream, shape):
 @pytest.mark.parametrize(("name", "penalize"), [("rates_fpcd", False), ("sample_penalization", True)])
 @pytest.mark.parametrize(("chains", "decays", "k"), [(3, [0.9, 1.0], 2), (1, [0.9, 1.0], 1), (1, [0.0, 0.3], 2)])
 def test_fast_parameters_follow_their_recursion(rbm, name, penalize, k, chains, decays):
-    # A single chain lets decay and drift wait, for less than 131 samples.
+    # For a single chain, decay and drift are delayed by less than 131 samples.
     rates, count = [0.3, 1.1], 131 if chains == 1 else 29
     samples, _, means = drawn(name, rbm, count, chains, means=True, fast_rate=rates, decay=decays, k=k)
     for r in range(R):
@@ -131,37 +131,37 @@ def test_fast_parameters_follow_their_recursion(rbm, name, penalize, k, chains, 
             np.testing.assert_allclose(means[r, :, number], mean, rtol=1e-5)
 
 
-def test_settings_of_a_grid_are_sampled_as_if_alone():
+def test_samples_of_a_grid_equal_those_of_single_settings():
     rbm = repeated(random_rbm(M, N, seed=8), 3)
     rates, decays = [0.1, 0.7, 0.0], [1.0, 0.9, 0.5]
-    together, _ = drawn("rates_fpcd", rbm, fast_rate=rates, decay=decays)
+    samples, _ = drawn("rates_fpcd", rbm, fast_rate=rates, decay=decays)
     for r in range(3):
-        # A replica's random numbers are those of its place.
-        alone, _ = drawn("rates_fpcd", rbm, fast_rate=rates[r], decay=decays[r])
-        np.testing.assert_array_equal(together[r], alone[r])
+        # Random numbers depend on the index of the replica.
+        single, _ = drawn("rates_fpcd", rbm, fast_rate=rates[r], decay=decays[r])
+        np.testing.assert_array_equal(samples[r], single[r])
 
 
 @pytest.mark.parametrize("chains", [1, 5])
-def test_the_samples_of_rates_fpcd_average_to_the_rates(chains):
+def test_means_of_rates_fpcd_samples_converge_to_the_rates(chains):
     # With alpha = 1, theta_F = eps_F sum over the samples of (R - statistics): averages differ from R by
     # theta_F / (eps_F T), to rounding, and theta_F stays bounded.
     rbm = random_rbm(M, N, (R,), seed=12)
-    lacks = []
+    errors = []
     for count in (2_000, 8_000):
         samples, state = drawn("rates_fpcd", rbm, count=count, chains=chains, fast_rate=0.05)
         means = samples.mean(axis=(1, 2))
         np.testing.assert_allclose(DATA.mean(axis=0) - means, (state["b"] - rbm.b) / (0.05 * count), atol=1e-9)
-        lacks.append(np.abs(DATA.mean(axis=0) - means).max())
+        errors.append(np.abs(DATA.mean(axis=0) - means).max())
         assert np.abs(samplers.create("rates_fpcd").whole(state).W - rbm.W).max() < 5
-    # Four times the samples: an average of independent ones would halve its error, this one quarters it.
-    assert lacks[1] < 0.4 * lacks[0]
-    # Gibbs samples average to the model's own means, which are others.
+    # Four times the samples quarter the error, which would be halved for independent ones.
+    assert errors[1] < 0.4 * errors[0]
+    # Means of Gibbs samples are those of the model.
     gibbs = drawn("gibbs", rbm, count=8_000)[0].mean(axis=(1, 2))
-    assert np.abs(DATA.mean(axis=0) - gibbs).max() > 10 * lacks[1]
+    assert np.abs(DATA.mean(axis=0) - gibbs).max() > 10 * errors[1]
 
 
 @pytest.mark.parametrize("name", ["herding", "rates_herding"])
-def test_herding_is_deterministic_and_its_parameters_stay_bounded(name, rbm):
+def test_herding_is_deterministic_with_bounded_parameters(name, rbm):
     samples, state = drawn(name, rbm, count=400, seed=5)
     sampler, stream = samplers.create(name), training_stream(R, seed=5)
     restarted = sampler.start(rbm, DATA, CHAINS, stream)
@@ -170,11 +170,11 @@ def test_herding_is_deterministic_and_its_parameters_stay_bounded(name, rbm):
     sampler.draw(rbm, restarted, stream, other)
     assert stream.number == drawn_before
     np.testing.assert_array_equal(samples, other)
-    # Sublinear growth: 16 times the samples, and parameters that are no more than twice as far away.
+    # Sublinear growth: after 16 times the samples, parameters are at most twice as far away.
     early = max(np.abs(state[part] - getattr(rbm, part)).max() for part in ("W", "b", "c"))
     late = drawn(name, rbm, count=6_400)[1]
     assert max(np.abs(late[part] - getattr(rbm, part)).max() for part in ("W", "b", "c")) < 2 * early
-    # So the samples' averages are those of the data, as no model with these parameters has them.
+    # Hence means of the samples are those of the data.
     np.testing.assert_allclose(samples.mean(axis=(1, 2)), np.tile(DATA.mean(axis=0), (R, 1)), atol=0.03)
 
 
@@ -186,15 +186,15 @@ def test_herding_states_are_fixed_points(rbm):
     np.testing.assert_array_equal(means[:, :, 0], samples[:, :, 0])
 
 
-def test_a_cap_ends_the_climb(rbm):
+def test_herding_ends_after_most_steps(rbm):
     samples, _, _ = drawn("rates_herding", rbm, count=1, fast_rate=0.0, most_steps=1, means=True)
     sampler, stream = samplers.create("rates_herding"), training_stream(R)
     hidden = sampler.start(rbm, DATA, CHAINS, stream)["hidden"]
     np.testing.assert_array_equal(samples[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
 
 
-def test_herding_takes_the_blocks_of_the_data_in_turn(rbm):
-    # 23 rows in blocks of 11: two of them, and one row that is never used.
+def test_herding_uses_the_blocks_of_the_data_in_turn(rbm):
+    # 23 rows are two blocks of 11, and one unused row.
     _, state = drawn("herding", rbm, count=3, batch=11)
     assert state["block"].tolist() == [1]
     visible = drawn("herding", rbm, count=3, batch=11)[0].astype(float).mean(axis=1)
@@ -203,7 +203,7 @@ def test_herding_takes_the_blocks_of_the_data_in_turn(rbm):
     np.testing.assert_allclose(state["b"], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_parallel_tempering_gives_every_kth_sweep(rbm):
+def test_parallel_tempering_returns_every_kth_sweep(rbm):
     every, _ = drawn("parallel_tempering", rbm, count=12, temperatures=4)
     third, _ = drawn("parallel_tempering", rbm, count=4, temperatures=4, k=3)
     np.testing.assert_array_equal(third, every[:, :, 2::3])
@@ -223,19 +223,19 @@ def test_parallel_tempering_gives_every_kth_sweep(rbm):
         ({"k": 0}, "option 'k': must be an integer >= 1, got 0"),
     ],
 )
-def test_wrong_options_are_one_line(options, message):
+def test_invalid_options_raise_a_one_line_error(options, message):
     with pytest.raises(SettingsError, match=message):
         samplers.create("rates_fpcd", **options)
 
 
-def test_as_many_numbers_as_replicas(rbm):
+def test_a_wrong_number_of_rates_raises(rbm):
     with pytest.raises(SettingsError, match="option 'fast_rate': must be one, or one per replica, 2, got 3 numbers"):
         drawn("rates_fpcd", rbm, fast_rate=[0.1, 0.2, 0.3])
 
 
 @pytest.mark.parametrize("trials", [[0], [0, 1, 2]])
 @pytest.mark.parametrize("name", ALL)
-def test_a_stream_must_have_a_trial_for_each_model(name, trials, rbm):
+def test_a_wrong_number_of_trials_of_the_stream_raises(name, trials, rbm):
     def draw():
         sampler, stream = samplers.create(name), Stream(5, trials)
         state = sampler.start(rbm, DATA, CHAINS, stream)
@@ -248,7 +248,7 @@ def test_a_stream_must_have_a_trial_for_each_model(name, trials, rbm):
 @pytest.mark.parametrize(
     ("replicas", "chains", "units"), [(R, 1, M), (R, CHAINS + 2, M), (1, CHAINS, M), (R, CHAINS, 3)]
 )
-def test_tempered_samples_must_fit_the_chains(replicas, chains, units, rbm):
+def test_arrays_of_samples_of_a_wrong_shape_raise(replicas, chains, units, rbm):
     sampler, stream = samplers.create("parallel_tempering"), training_stream(R)
     state = sampler.start(rbm, DATA, CHAINS, stream)
     with pytest.raises(SettingsError, match=r"samples: must have shape \(2, 3, samples, 7\), got"):

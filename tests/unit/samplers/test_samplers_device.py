@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samplers draw the same on device arrays as on the host's: the CUDA kernels, run on the CPU."""
+"""Samples on device arrays, with CUDA kernels run on the CPU, against those on the host."""
 
 import numpy as np
 import pytest
@@ -18,20 +18,20 @@ def drawn(name, rbm, data, samples, means):
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", samplers.REGISTRY.names())
-def test_samples_are_those_of_the_host(name):
+def test_samples_equal_those_on_the_host(name):
     rbm, shape = random_rbm(7, 5, (R,), seed=4), (R, CHAINS, COUNT, 7)
-    # float64: with this seed no uniform lies between two roundings of a mean.
-    ours, theirs = np.empty(shape), np.empty(shape)
-    grey = None if name == "parallel_tempering" else np.empty(shape)
-    drawn(name, rbm, DATA, ours, grey)
+    # In float64, with this seed, no uniform is between two roundings of a mean.
+    host, device = np.empty(shape), np.empty(shape)
+    means = None if name == "parallel_tempering" else np.empty(shape)
+    drawn(name, rbm, DATA, host, means)
     with cuda_on_cpu():
-        on_device = DeviceArray(theirs)
-        drawn(name, rbm.like(on_device), DeviceArray(DATA), on_device, None if grey is None else DeviceArray(grey))
-    np.testing.assert_array_equal(theirs, ours)
+        samples = DeviceArray(device)
+        drawn(name, rbm.like(samples), DeviceArray(DATA), samples, None if means is None else DeviceArray(means))
+    np.testing.assert_array_equal(device, host)
 
 
 @NEEDS_COMPILER
-def test_samples_of_a_model_are_those_of_the_host():
+def test_samples_of_a_model_equal_those_on_the_host():
     rbm = random_rbm(7, 5, (R,), seed=4)
     expected = rbm.sample(COUNT, seed=3, sweeps=5, temperatures=3)
     with cuda_on_cpu():

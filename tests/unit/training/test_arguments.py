@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain arguments of a run: what they stand for, and one line for those that contradict each other or are unknown."""
+"""Arguments of `rbmbench.train`: their settings, and errors of unknown or contradictory ones."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def settings(**arguments):
     return settings_from(arguments, {"name": "made"}, "train")
 
 
-def refused(**changes) -> str:
+def error_of(**changes) -> str:
     with pytest.raises(SettingsError) as caught:
         rbmbench.train(DATA, **PLAIN | changes)
     return str(caught.value)
@@ -37,7 +37,7 @@ def refused(**changes) -> str:
         ),
     ],
 )
-def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
+def test_plain_arguments_give_a_schedule_of_one_stage(plain, stage):
     arguments = {"hidden": 5, "batch": 3, "trials": 2}
     assert settings(**arguments, iterations=11, **plain) == settings(**arguments, schedule=[stage])
 
@@ -45,7 +45,7 @@ def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
 @pytest.mark.parametrize(
     "argument", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
-def test_a_schedule_and_what_it_replaces_are_refused_together(argument):
+def test_a_schedule_with_plain_arguments_of_a_stage_raises(argument):
     with pytest.raises(
         SettingsError, match=rf"^train: must be either a schedule, .*, got a schedule and {next(iter(argument))}"
     ):
@@ -53,7 +53,7 @@ def test_a_schedule_and_what_it_replaces_are_refused_together(argument):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "start"),
     [
         ({"learning_rate": 0.5}, "unknown argument 'learning_rate'; nearest: 'rate'; allowed: "),
         ({"batch_size": 7}, "unknown argument 'batch_size'; nearest: 'batch'; allowed: "),
@@ -69,22 +69,22 @@ def test_a_schedule_and_what_it_replaces_are_refused_together(argument):
         ({"iterations": None}, "iterations: must be an integer >= 1, or a schedule must be given"),
     ],
 )
-def test_a_wrong_argument_is_answered_with_what_may_be_meant(arguments, line):
-    message = refused(**arguments)
-    assert message.startswith(f"train: {line}")
+def test_error_of_an_unknown_argument_names_the_nearest(arguments, start):
+    message = error_of(**arguments)
+    assert message.startswith(f"train: {start}")
     assert "test_likelihood'" not in message
 
 
 @pytest.mark.parametrize("source", [rbmbench.datasets.load("diag"), "diag"])
 def test_a_data_set_is_trained_on_its_training_rows(source):
     data = rbmbench.datasets.load("diag")
-    ours, theirs = rbmbench.train(source, **PLAIN), rbmbench.train(data.train, **PLAIN)
-    assert (ours.rbm.W == theirs.rbm.W).all()
-    assert (ours.settings.data.name, ours.settings.data.options) == ("diag", {"d": 6})
-    assert ours.meta["data"] == data.provenance
+    result, expected = rbmbench.train(source, **PLAIN), rbmbench.train(data.train, **PLAIN)
+    assert (result.rbm.W == expected.rbm.W).all()
+    assert (result.settings.data.name, result.settings.data.options) == ("diag", {"d": 6})
+    assert result.meta["data"] == data.provenance
 
 
-def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
+def test_test_rows_default_to_those_of_the_data_set():
     data = rbmbench.datasets.load("shifting_bar")
     arguments = PLAIN | {"test_likelihood": True}
 
@@ -97,15 +97,15 @@ def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
 
 
 @pytest.mark.parametrize(
-    ("data", "line"),
+    ("data", "message"),
     [("dig", "unknown data set 'dig'; nearest: 'diag'; "), (7, "training data: must "), (None, "training data: must ")],
 )
-def test_data_that_are_none_are_one_line(data, line):
-    with pytest.raises(rbmbench.base.errors.RbmbenchError, match=f"^{line}"):
+def test_invalid_data_raise_a_one_line_error(data, message):
+    with pytest.raises(rbmbench.base.errors.RbmbenchError, match=f"^{message}"):
         rbmbench.train(data, **PLAIN)
 
 
-def test_numbers_of_numpy_are_those_of_python():
+def test_numpy_numbers_equal_python_numbers():
     plain = settings(hidden=5, batch=3, iterations=11, seed=13, evaluate_at=[2, 7], estimator="cd", options={"k": 2})
     numbers = {"hidden": np.int64(5), "batch": np.uint8(3), "iterations": np.int32(11), "seed": np.uint64(13)}
     options = {"k": np.int64(2)}

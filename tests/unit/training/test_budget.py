@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs with a budget of matrix products: every trial ends with its last model inside it."""
+"""Runs with a budget of matrix products: last models, evaluations by products, resumption."""
 
 from contextlib import suppress
 
@@ -21,7 +21,7 @@ OPTIONS = {"hidden": N, "batch": BATCH, "iterations": 40, "trials": TRIALS, "see
 
 
 def spent(curve, estimator):
-    """Return the products of each trial until each evaluation, by the diagnostics of the curve."""
+    """Return the products of each trial until each evaluation, from diagnostics of the curve, and the iterations."""
     cost = products_of(Choice(name=estimator), Choice(name="sgd"), (BATCH, M, N))
     wide = curve.pivot(index=["trial", "iteration"], columns="metric", values="value").reset_index()
     products = {}
@@ -37,8 +37,8 @@ def without_products(curve):
 
 
 @pytest.mark.parametrize("estimator", ["ucd", "trajectory_tempering"])
-def test_trials_end_with_their_last_models_inside_the_budget(estimator):
-    """A run of every length, without a budget, has the models and the costs of the trials at every iteration."""
+def test_trials_end_with_their_last_models_within_the_budget(estimator):
+    # Runs of all lengths without a budget have the models and costs of trials at every iteration.
     assert estimators.REGISTRY.create(estimator).cost_varies
     every = OPTIONS | {"evaluate_every": 1, "estimator": estimator}
     whole = train(ROWS, **every)
@@ -56,7 +56,7 @@ def test_trials_end_with_their_last_models_inside_the_budget(estimator):
         assert ends["products", trial] > budget
 
 
-def test_a_first_iteration_that_exceeds_the_budget_leaves_the_initial_model():
+def test_a_first_iteration_beyond_the_budget_keeps_the_initial_model():
     run = train(ROWS, estimator="trajectory_tempering", **OPTIONS, products=20.0)
     assert run.meta["iterations"] == 1
     likelihoods = run.curve.query("metric == 'log_likelihood'").pivot(index="iteration", columns="trial")["value"]
@@ -64,7 +64,7 @@ def test_a_first_iteration_that_exceeds_the_budget_leaves_the_initial_model():
 
 
 def test_reservoirs_are_not_filled_beyond_the_budget():
-    """They are given up after some rounds; a run whose first reservoir does not fit takes little more than it may."""
+    # Filling stops after some rounds, so that a run exceeds the budget only a little.
     options = OPTIONS | {"iterations": 1, "evaluate_every": 1, "estimator": "trajectory_tempering"}
     whole, _ = spent(train(ROWS, **options).curve, "trajectory_tempering")
     short, _ = spent(train(ROWS, **options, products=100.0).curve, "trajectory_tempering")
@@ -72,49 +72,49 @@ def test_reservoirs_are_not_filled_beyond_the_budget():
     assert all(100 < cost[1] < 120 for cost in short.values())
 
 
-def test_runs_are_evaluated_by_what_trials_have_made():
+def test_runs_are_evaluated_at_products():
     points = [60.0, 100.0, 150.0]
     options = OPTIONS | {"estimator": "ucd", "products": 200.0}
     run = train(ROWS, **options | {"evaluate_every": 40}, evaluate_at_products=points)
-    made = run.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
+    products = run.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
     before = train(ROWS, **options | {"evaluate_every": 1}).curve
     before = before.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
     means = before.clip(upper=200.0).mean(axis=1)
-    assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), run.meta["iterations"]]
-    np.testing.assert_allclose(made, before.loc[made.index])
+    assert products.index.tolist() == [0, *((means >= point).idxmax() for point in points), run.meta["iterations"]]
+    np.testing.assert_allclose(products, before.loc[products.index])
 
 
-def test_evaluations_by_products_need_a_budget():
+def test_evaluate_at_products_without_a_budget_raises():
     with pytest.raises(SettingsError, match="evaluate_at_products: needs products, the budget"):
         train(ROWS, **OPTIONS, evaluate_at_products=[50.0])
 
 
-def test_a_budget_that_is_not_spent_changes_nothing():
+def test_a_budget_that_is_not_spent_does_not_change_the_run():
     whole = train(ROWS, estimator="ucd", **OPTIONS)
     large = train(ROWS, estimator="ucd", **OPTIONS, products=1e9)
     pd.testing.assert_frame_equal(without_products(large.curve), whole.curve, check_exact=True)
     assert large.meta["iterations"] == 40
     costs, _ = spent(whole.curve, "ucd")
-    made = large.curve.query("metric == 'products'").pivot(index="trial", columns="iteration", values="value")
-    np.testing.assert_allclose(made, list(costs.values()))
+    products = large.curve.query("metric == 'products'").pivot(index="trial", columns="iteration", values="value")
+    np.testing.assert_allclose(products, list(costs.values()))
 
 
-def test_a_stopped_run_ends_with_its_budget_all_the_same(tmp_path):
+def test_a_stopped_run_with_a_budget_has_the_same_curve(tmp_path):
     stage = {"until": 40, "estimator": {"name": "ucd"}, "rate": 0.3}
     values = {"data": {"name": "user"}, "hidden": N, "batch": BATCH, "trials": TRIALS, "seed": 3, "evaluate_every": 4}
     budget = {"products": 150.0, "evaluate_at_products": [50.0, 70.0, 90.0, 110.0]}
     settings = parse(RunSettings, values | {"schedule": [stage]} | budget, "test")
     expected = trainer.run(ROWS, settings)
     assert 0 < expected.meta["iterations"] < 40
-    run, asked = None, 0
+    run, calls = None, 0
 
     def stopping():
-        nonlocal asked
-        asked += 1
-        return 15 if asked % 3 == 0 else None
+        nonlocal calls
+        calls += 1
+        return 15 if calls % 3 == 0 else None
 
     while run is None:
         with suppress(StoppedError):
             run = trainer.run(ROWS, settings, checkpoint=tmp_path / "c.npz", checkpoint_seconds=0, stopping=stopping)
     pd.testing.assert_frame_equal(run.curve, expected.curve, check_exact=True)
-    assert asked >= 3
+    assert calls >= 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints: all or nothing, refused when damaged or of another run, never unpickled."""
+"""Checkpoints: saving and loading, errors of damaged files and of other runs, removal."""
 
 import io
 import zipfile
@@ -49,13 +49,13 @@ def assert_is_the_example(checkpoint):
     for group in GROUPS:
         assert list(expected[group]) == list(checkpoint[group])
     arrays = [(expected[group][name], checkpoint[group][name]) for group in GROUPS for name in expected[group]]
-    for ours, theirs in [*arrays, (expected["alone"], checkpoint["alone"])]:
-        assert ours.dtype == theirs.dtype
-        np.testing.assert_array_equal(ours, theirs)
+    for array, loaded in [*arrays, (expected["alone"], checkpoint["alone"])]:
+        assert array.dtype == loaded.dtype
+        np.testing.assert_array_equal(array, loaded)
     assert all(checkpoint[name] == expected[name] for name in ("iteration", "draw", "seconds"))
 
 
-def refusal(path, identity="mine", kind=CheckpointError):
+def error_of(path, identity="mine", kind=CheckpointError):
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path, identity)
     assert type(caught.value) is kind
@@ -66,20 +66,20 @@ def refusal(path, identity="mine", kind=CheckpointError):
 
 
 def assert_damaged(path):
-    assert "damaged checkpoint (" in refusal(path, kind=DamagedCheckpointError)
+    assert "damaged checkpoint (" in error_of(path, kind=DamagedCheckpointError)
 
 
-def test_what_is_saved_is_loaded(saved):
+def test_a_saved_checkpoint_is_loaded(saved):
     assert_is_the_example(load_checkpoint(saved, "mine"))
     assert [path.name for path in saved.parent.iterdir()] == ["run.npz"]
 
 
-def test_no_file_is_no_checkpoint(tmp_path):
+def test_a_missing_file_is_loaded_as_none(tmp_path):
     assert load_checkpoint(tmp_path / "run.npz", "mine") is None
 
 
-def test_a_checkpoint_of_another_run_names_both(saved):
-    message = refusal(saved, "another")
+def test_error_of_a_checkpoint_of_another_run_names_both(saved):
+    message = error_of(saved, "another")
     assert message.endswith("data and models, 'another', got 'mine'; delete it to restart the run")
 
 
@@ -91,7 +91,7 @@ def test_truncated_checkpoints_are_damaged(saved):
 
 
 def outcome(path):
-    """Return what loading does: the whole content, a refusal, other content, or an error that is not ours."""
+    """Return the outcome of loading: "whole", "refused", "other content", or the name of another error."""
     try:
         assert_is_the_example(load_checkpoint(path, "mine"))
     except DamagedCheckpointError as error:
@@ -106,20 +106,20 @@ def outcome(path):
 def flipped(saved, positions):
     whole, outcomes = saved.read_bytes(), set()
     for position in positions:
-        spoilt = bytearray(whole)
-        spoilt[position] ^= 1 << position % 8
-        saved.write_bytes(spoilt)
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << position % 8
+        saved.write_bytes(damaged)
         outcomes.add(outcome(saved))
     return outcomes
 
 
-def test_no_flipped_bit_goes_unnoticed(saved):
-    # Some bits, of time stamps for example, are read by nobody.
+def test_checkpoints_with_a_flipped_bit_are_damaged_or_unchanged(saved):
+    # Some bits, of time stamps for example, are not read.
     assert flipped(saved, range(0, len(saved.read_bytes()), 5)) == {"refused", "whole"}
 
 
 @pytest.mark.parametrize("group", ["parameters", "state", "curve", "alone"])
-def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
+def test_a_checkpoint_without_an_array_is_damaged(saved, group):
     with np.load(saved) as file:
         arrays = {name: file[name] for name in file.files}
     arrays.pop(next(name for name in arrays if name.startswith(group)))
@@ -171,8 +171,8 @@ def test_files_of_another_kind_are_damaged_checkpoints(tmp_path, content):
     assert_damaged(path)
 
 
-def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
-    message = refusal(tmp_path)
+def test_a_folder_in_place_of_a_checkpoint_raises_and_is_kept(tmp_path):
+    message = error_of(tmp_path)
     assert "cannot be written (is no regular file;" in message
     assert message.endswith("fix that, or delete it to restart the run")
     with pytest.raises(CheckpointError):
@@ -180,7 +180,7 @@ def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
     assert tmp_path.is_dir()
 
 
-# The training loop's use of them.
+# Checkpoints in the training loop.
 
 
 def settings_for(**changes):
@@ -211,7 +211,7 @@ CHANGES = [{"seed": 1}, {"trials": 3}, {"first_trial": 2}, {"precision": "float6
 OTHER_RUNS = [(OTHER_ROWS, {}), (DATA[:22], {}), (DATA.reshape(7, 23), {}), *((DATA, change) for change in CHANGES)]
 
 
-def test_test_rows_that_a_run_evaluates_belong_to_it(tmp_path):
+def test_a_checkpoint_with_other_test_rows_raises(tmp_path):
     path, settings = tmp_path / "run.npz", settings_for(test_likelihood=True)
     with pytest.raises(StoppedError):
         trainer.run(DATA, settings, test=DATA[:5], checkpoint=path, stopping=iter([None, 15]).__next__)
@@ -220,32 +220,32 @@ def test_test_rows_that_a_run_evaluates_belong_to_it(tmp_path):
 
 
 @pytest.mark.parametrize(("data", "changes"), OTHER_RUNS)
-def test_runs_of_other_settings_or_data_refuse_it_and_leave_it(interrupted, data, changes):
+def test_a_checkpoint_of_other_settings_or_data_raises_and_is_kept(interrupted, data, changes):
     before = interrupted.read_bytes()
     with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         trainer.run(data, settings_for(**changes), checkpoint=interrupted)
     assert interrupted.read_bytes() == before
 
 
-def test_a_damaged_checkpoint_is_moved_aside_and_the_run_starts_from_the_beginning(interrupted):
+def test_a_run_with_a_damaged_checkpoint_moves_it_and_starts_anew(interrupted):
     damaged = interrupted.read_bytes()[:-100]
     interrupted.write_bytes(damaged)
     with pytest.warns(RbmbenchWarning) as caught:
         run = trainer.run(DATA, settings_for(), checkpoint=interrupted)
-    line = str(caught[0].message)
-    assert line.startswith(f"{interrupted}: damaged checkpoint (")
-    assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
-    assert "\n" not in line
+    message = str(caught[0].message)
+    assert message.startswith(f"{interrupted}: damaged checkpoint (")
+    assert message.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
+    assert "\n" not in message
     assert interrupted.with_name("run.npz.unreadable").read_bytes() == damaged
     expected = trainer.run(DATA, settings_for())
     assert np.array_equal(run.rbm.W, expected.rbm.W)
     assert run.curve.equals(expected.curve)
 
 
-# Who owns it.
+# Removal.
 
 
-def test_it_is_removed_when_what_owns_it_ends_well_and_only_then(saved):
+def test_an_owned_checkpoint_is_removed_only_without_an_exception(saved):
     with pytest.raises(ValueError, match="stop"), owned(saved):
         raise ValueError("stop")
     assert [path.name for path in saved.parent.iterdir()] == ["run.npz"]
@@ -254,7 +254,7 @@ def test_it_is_removed_when_what_owns_it_ends_well_and_only_then(saved):
     assert list(saved.parent.iterdir()) == []
 
 
-def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved, tmp_path):
+def test_owned_removes_only_half_written_files_of_its_paths(saved, tmp_path):
     names = (".run.npz.a1b2c3d_.npz", ".run.npz.a1b2c3d4.txt", ".other.npz.a1b2c3d4.npz", ".run.npz.npz", "run.npz.npz")
     for name in names:
         (saved.parent / name).write_text("half")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Snapshots of large models, and the curves that annealing makes of them."""
+"""Snapshots of large models, and their annealed curves."""
 
 import json
 import re
@@ -43,7 +43,7 @@ ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
 BRACKETED = ANNEALING.model_copy(update={"bracket": Bracket(steps=7), "spacing": "dense"})
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
 SHORT = TEMPERING.model_copy(update={"tempering": Tempering(target_error=0.2, products=5_000)})
-BOTH = ANNEALING.model_copy(update={"tempering": SHORT.tempering, "compared": 2})
+TWO_METHODS = ANNEALING.model_copy(update={"tempering": SHORT.tempering, "compared": 2})
 
 
 def settings_for(**changes):
@@ -61,7 +61,7 @@ def by_metric(curve, metric):
     return curve[curve["metric"] == metric].pivot(index="iteration", columns="trial", values="value")
 
 
-def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
+def test_a_large_run_has_a_snapshot_at_every_evaluation(result):
     iterations, models = snapshots_of(result.snapshots)
     assert iterations == [0, 3, 6, 7]
     assert models.W.shape == (4, TRIALS, M, N)
@@ -101,18 +101,18 @@ def test_held_out_rows_of_a_large_run_are_annealed_with_the_training_rows(result
 
 @pytest.mark.parametrize("part", HELD_OUT)
 @pytest.mark.parametrize("rows", [None, TEST[:0]])
-def test_held_out_rows_that_are_not_there_are_one_line_before_any_work(part, rows):
+def test_missing_held_out_rows_raise_before_training(part, rows):
     with pytest.raises(
         SettingsError, match=rf"^{part}_likelihood: must be false, or the data set must have {part} rows, got"
     ):
         trainer.run(DATA, settings_for(**{f"{part}_likelihood": True}), **{part: rows})
 
 
-def test_a_large_run_that_is_stopped_goes_on_with_its_snapshots(result, tmp_path, monkeypatch):
+def test_a_stopped_large_run_resumes_with_its_snapshots(result, tmp_path, monkeypatch):
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
 
     def progress(iteration, iterations, *values):
-        assert not values  # the likelihood is not known yet
+        assert not values  # no likelihood before annealing
         if iteration == 6:
             raise KeyboardInterrupt
 
@@ -152,7 +152,7 @@ def tempered(rbm, keys):
     ],
     ids=["base rate", "uniform", "bracket", "tempering"],
 )
-def test_the_curve_is_what_each_snapshot_gives(result, settings, method):
+def test_annealed_curve_has_the_estimates_of_each_snapshot(result, settings, method):
     curve = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
     iterations, models = snapshots_of(result.snapshots)
     for s, iteration in enumerate(iterations):
@@ -164,7 +164,7 @@ def test_the_curve_is_what_each_snapshot_gives(result, settings, method):
             np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
 
 
-def test_metrics_of_tempering_are_those_of_annealing_but_for_particles_and_ends(result):
+def test_metrics_of_tempering_exclude_particles_and_brackets(result):
     curve = annealed_curve(result.snapshots, DATA, SHORT)
     assert set(ANNEALED) - set(curve["metric"]) == {
         *("validation_log_likelihood", "test_log_likelihood"),
@@ -174,8 +174,8 @@ def test_metrics_of_tempering_are_those_of_annealing_but_for_particles_and_ends(
 
 
 @pytest.mark.parametrize(("compared", "iterations"), [(1, [7]), (2, [3, 7]), (3, [0, 3, 7]), (11, [0, 3, 6, 7])])
-def test_evaluations_that_are_compared_are_those_of_each_method_alone(result, compared, iterations):
-    curve = annealed_curve(result.snapshots, DATA, BOTH.model_copy(update={"compared": compared}), HELD_OUT)
+def test_compared_evaluations_equal_those_of_each_method(result, compared, iterations):
+    curve = annealed_curve(result.snapshots, DATA, TWO_METHODS.model_copy(update={"compared": compared}), HELD_OUT)
     is_compared = curve["metric"].str.startswith(COMPARED)
     tempered = annealed_curve(result.snapshots, DATA, SHORT, HELD_OUT)
     pd.testing.assert_frame_equal(curve[~is_compared].reset_index(drop=True), tempered, check_exact=True)
@@ -185,7 +185,7 @@ def test_evaluations_that_are_compared_are_those_of_each_method_alone(result, co
     pd.testing.assert_frame_equal(curve[is_compared].reset_index(drop=True), expected, check_exact=True)
 
 
-def test_settings_without_a_comparison_are_as_before():
+def test_compared_is_omitted_by_default_and_needs_tempering():
     assert "compared" not in SHORT.canonical()
     with pytest.raises(SettingsError, match="compared: needs tempering"):
         parse(AnnealingSettings, {"compared": 3}, "test")
@@ -194,30 +194,30 @@ def test_settings_without_a_comparison_are_as_before():
 def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
     expected = annealed_curve(result.snapshots, DATA, ANNEALING)
     assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
-    path, shown = tmp_path / "evaluation.npz", []
+    path, calls = tmp_path / "evaluation.npz", []
 
     def progress(done, total, value=None):
-        shown.append((done, total))
+        calls.append((done, total))
         if done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(path), progress=progress)
-    more = {"checkpointer": Checkpointer(path), "progress": lambda *call: shown.append(call[:2])}
+    more = {"checkpointer": Checkpointer(path), "progress": lambda *call: calls.append(call[:2])}
     assert annealed_curve(result.snapshots, DATA, ANNEALING, **more).equals(expected)
-    assert [call for call in shown if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert shown == sorted(shown)
+    assert [call for call in calls if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert calls == sorted(calls)
 
 
 def changed(array):
-    """Return a copy of which one entry differs by as little as can be."""
+    """Return a copy with one entry changed by the least amount."""
     other = array.copy()
     other.flat[5] = 1 - other.flat[5] if other.dtype == np.uint8 else np.nextafter(other.flat[5], np.float32(np.inf))
     return other
 
 
 @pytest.mark.parametrize("other", ["snapshot_W", "snapshot_c", "train", "test", "first_trial", "seed"])
-def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other):
+def test_a_checkpoint_of_other_models_or_data_raises(result, tmp_path, other):
     path = tmp_path / "evaluation.npz"
     stopping = Checkpointer(path, None, lambda: 15)
     with pytest.raises(StoppedError):
@@ -235,15 +235,15 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
 
 
 @pytest.mark.parametrize(
-    "settings", [ANNEALING, BRACKETED, SHORT, BOTH], ids=["annealing", "bracket", "tempering", "both"]
+    "settings", [ANNEALING, BRACKETED, SHORT, TWO_METHODS], ids=["annealing", "bracket", "tempering", "both"]
 )
-def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
+def test_an_evaluation_stopped_repeatedly_has_the_same_curve(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
     curve, snapshots = None, []
     while curve is None:
-        asked = iter([None, None, None, None, 15, *[None] * 1000])
-        checkpointer, threads = Checkpointer(path, stopping=asked.__next__), 1 + len(snapshots) % 2 * 6
+        signals = iter([None, None, None, None, 15, *[None] * 1000])
+        checkpointer, threads = Checkpointer(path, stopping=signals.__next__), 1 + len(snapshots) % 2 * 6
         try:
             curve = annealed_curve(result.snapshots, DATA, settings, checkpointer=checkpointer, threads=threads)
         except StoppedError as stop:
@@ -256,14 +256,14 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
     assert len(snapshots) >= 5
 
 
-def test_an_evaluation_without_a_checkpoint_stops_and_says_so(result):
+def test_error_of_a_stopped_evaluation_without_a_checkpoint(result):
     with pytest.raises(StoppedError, match=r"^stopped at snapshot 1 of 4; nothing is saved$") as caught:
         annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(stopping=lambda: 2))
     assert caught.value.signal == 2
 
 
 def trained(folder, settings):
-    """Make a run by the command line, beside its data."""
+    """Train a run with the command line, and return the folder of run and data."""
     dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
     datasets.save(dataset, folder / "data.npz")
     arguments = ["--settings", settings.canonical(), "--data", str(folder / "data.npz"), "--run-id", "toy"]
@@ -282,7 +282,7 @@ def evaluate(folder: Path, out: str, **changes):
     return main(["job", "evaluate", "--settings", settings, *files, "--checkpoint", str(folder / "state.npz")])
 
 
-def test_the_command_writes_a_folder_like_a_run_s(folder, result):
+def test_command_writes_curve_and_meta_of_an_evaluation(folder, result):
     assert evaluate(folder, "evaluation") == 0
     curve, meta = results.read_table(folder / "evaluation", "curve.parquet"), results.read_meta(folder / "evaluation")
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, first_trial=4)
@@ -294,7 +294,7 @@ def test_the_command_writes_a_folder_like_a_run_s(folder, result):
     assert meta["wall"]["training_seconds"] > 0
 
 
-def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path, result):
+def test_command_anneals_the_test_rows_of_a_run_with_test_likelihood(tmp_path, result):
     trained(tmp_path, settings_for(test_likelihood=True))
     assert evaluate(tmp_path, "evaluation") == 0
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, {"test": TEST}, first_trial=4)
@@ -303,10 +303,8 @@ def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path,
         np.testing.assert_array_equal(by_metric(curve, metric), by_metric(expected, metric))
 
 
-def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_name(
-    folder, tmp_path, capsys, monkeypatch
-):
-    """As after training anew with other code: the folder's name, the settings and the data are the same."""
+def test_an_evaluation_is_not_resumed_with_another_model(folder, tmp_path, capsys, monkeypatch):
+    # As after training with other code: name of the folder, settings and data are the same.
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("evaluation"))
     with monkeypatch.context() as patched:
         patched.setattr("rbmbench.cli.stopping.StopSignals.__call__", lambda _: 15)
@@ -318,7 +316,7 @@ def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_n
     assert not (tmp_path / "evaluation").exists()
 
 
-def test_a_run_without_snapshots_is_refused(folder, capsys):
+def test_command_raises_for_a_run_without_snapshots(folder, capsys):
     arrays = results.read_model(folder / "run")
     small = folder / "small"
     results.write_arrays(small / "model.npz", {name: arrays[name] for name in results.MODEL_ARRAYS})
@@ -341,7 +339,7 @@ def scale(folder, tmp_path):
     return tmp_path
 
 
-def again(scale: Path, changes, *more: str) -> int:
+def evaluate_again(scale: Path, changes, *more: str) -> int:
     folder = scale / "evaluations" / "toy-ais-0123456789"
     arguments = ["--settings", json.dumps(changes), "--out", str(scale / "evaluations")]
     if not isinstance(changes, dict):
@@ -353,9 +351,9 @@ def again(scale: Path, changes, *more: str) -> int:
 @pytest.mark.parametrize(
     "changes", [{"particles": 7}, {"tempering": {"products": 900}, "compared": 3}, {"bracket": {"steps": 3}}]
 )
-def test_models_are_evaluated_again_without_training(scale, result, changes):
+def test_evaluate_again_writes_the_curve_of_other_settings(scale, result, changes):
     before = {path: path.read_bytes() for path in scale.rglob("*") if path.is_file()}
-    assert again(scale, changes) == 0
+    assert evaluate_again(scale, changes) == 0
     settings = AnnealingSettings.model_validate(ANNEALING.model_dump() | changes)
     new = scale / "evaluations" / f"toy-ais-{digest_of('toy', settings.canonical())}"
     curve, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
@@ -368,23 +366,23 @@ def test_models_are_evaluated_again_without_training(scale, result, changes):
     assert {path for path in scale.rglob("*") if path.is_file() and path.parent != new} == set(before)
 
 
-def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
-    assert again(scale, [3]) == 2
+def test_invalid_arguments_of_evaluate_again_raise_a_one_line_error(scale, capsys):
+    assert evaluate_again(scale, [3]) == 2
     assert "--settings: must be a mapping, got [3]" in capsys.readouterr().err
-    assert again(scale, {"particles": 1}) == 2
+    assert evaluate_again(scale, {"particles": 1}) == 2
     assert "--settings: particles: must " in capsys.readouterr().err
-    assert again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
+    assert evaluate_again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
     (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
-    assert again(scale, {"particles": 7}) == 2
+    assert evaluate_again(scale, {"particles": 7}) == 2
     assert f"{scale / 'datasets' / 'toy.npz'}: no such file" in capsys.readouterr().err
-    assert again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
+    assert evaluate_again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
     shutil.rmtree(scale / "runs")
-    assert again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
+    assert evaluate_again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
     assert str(scale / "runs" / "toy") in capsys.readouterr().err
 
 
-def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
+def test_backend_is_that_of_the_environment_variable(folder, monkeypatch, capsys):
     monkeypatch.setenv("RBMBENCH_BACKEND", "abacus")
     assert evaluate(folder, "elsewhere") == 2
     assert "backend: must be one of auto, numpy, cupy, got 'abacus'" in capsys.readouterr().err
@@ -394,7 +392,7 @@ def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
     assert results.read_meta(folder / "here")["evaluation"]["backend"] in ("numpy", "numba")
 
 
-def test_an_annealing_that_fails_gives_one_warning_for_all_snapshots():
+def test_failed_annealing_warns_once_for_all_snapshots():
     parameters = {"W": np.zeros((3, 1, M, N)), "b": np.full((3, 1, M), 20.0), "c": np.zeros((3, 1, N))}
     snapshots = {"snapshot_iterations": np.arange(3)} | {f"snapshot_{name}": p for name, p in parameters.items()}
     with warnings.catch_warnings(record=True) as caught:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Iterations that stay on a device, on the CPU that stands in for one, against the ordinary loop."""
+"""Fused kernels of whole iterations, run on the CPU, against the ordinary loop."""
 
 import numpy as np
 import pytest
@@ -22,17 +22,17 @@ KERNEL = "fused_iterations"
 CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
 NAMES = ["cd", "pcd", "pop_cd"]
 ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
-# More rows than a block takes at once, of which an epoch has two mini-batches and leaves some over; or all of them.
+# More rows than a block computes at once, two mini-batches per epoch with rows left over; or all rows.
 BATCH = pytest.mark.parametrize("batch", [37, ROWS])
 DATA = binary_data(ROWS, M)
 LONG = (131, 2, 7), (3, 101, 2)
-# Without pauses launches can be counted.
+# Without pauses the number of launches is known.
 pytestmark = [NEEDS_COMPILER, pytest.mark.usefixtures("no_pauses")]
 
 
 @pytest.fixture
 def device():
-    """The CPU as a device, which runs with the backend "cupy" take."""
+    """The CPU in place of a device for the backend "cupy"."""
     with runs_on_cpu() as device:
         yield device
 
@@ -43,74 +43,74 @@ def trained(name, k, backend="cupy", batch=37, data=DATA, hidden=N, **settings):
     return rbmbench.train(data, hidden=hidden, batch=batch, **values)
 
 
-def hold(ours, theirs, absolute):
+def assert_close(result, expected, absolute):
     for part in ("W", "b", "c"):
-        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=0, atol=absolute)
+        np.testing.assert_allclose(getattr(result.rbm, part), getattr(expected.rbm, part), rtol=0, atol=absolute)
 
 
-def assert_equal(ours, theirs):
-    hold(ours, theirs, 0)
-    np.testing.assert_array_equal(ours.curve.value, theirs.curve.value)
+def assert_equal(result, expected):
+    assert_close(result, expected, 0)
+    np.testing.assert_array_equal(result.curve.value, expected.curve.value)
 
 
 @pytest.mark.parametrize(
     ("name", "k", "batch"), [*((*case, 37) for case in CASES), *((name, 2, ROWS) for name in NAMES)]
 )
-def test_a_run_is_that_of_the_reference(device, name, k, batch):
-    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
-    ours, theirs = (trained(name, k, backend, batch) for backend in ("cupy", "numpy"))
-    # One to warm up; iterations 1 to 5, 6 to 10, 11: with two mini-batches an epoch, 3 + 3 + 1 pieces of epochs.
+def test_a_run_equals_that_of_the_numpy_backend(device, name, k, batch):
+    # In float64, with this seed, no uniform is between two roundings of a mean, so that all states are equal.
+    result, expected = (trained(name, k, backend, batch) for backend in ("cupy", "numpy"))
+    # One launch before; iterations 1 to 5, 6 to 10, 11: with two mini-batches an epoch, 3 + 3 + 1 pieces of epochs.
     assert device.launches[KERNEL] == 1 + (3 if batch == ROWS else 7)
     assert "sample_bernoulli" not in device.launches
-    assert ours.backend["backend_iterations"] == f"{name} fused"
-    hold(ours, theirs, 1e-11)
-    np.testing.assert_array_equal(ours.curve.iloc[:, :3], theirs.curve.iloc[:, :3])
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
-    assert ("effective_sample_size" in set(ours.curve.metric)) == (name == "pop_cd")
+    assert result.backend["backend_iterations"] == f"{name} fused"
+    assert_close(result, expected, 1e-11)
+    np.testing.assert_array_equal(result.curve.iloc[:, :3], expected.curve.iloc[:, :3])
+    np.testing.assert_allclose(result.curve.value, expected.curve.value, rtol=1e-9)
+    assert ("effective_sample_size" in set(result.curve.metric)) == (name == "pop_cd")
 
 
 @ESTIMATOR
 def test_a_run_in_float32_draws_the_same_states(device, name, k):
-    ours, theirs = (trained(name, k, backend, precision="float32") for backend in ("cupy", "numpy"))
-    # One unit that turned would move its weight by rate / batch = 1e-3; what rounding does is below 1e-5.
-    hold(ours, theirs, 1e-5)
+    result, expected = (trained(name, k, backend, precision="float32") for backend in ("cupy", "numpy"))
+    # A unit in another state changes weights by rate / batch = 1e-3, rounding by less than 1e-5.
+    assert_close(result, expected, 1e-5)
 
 
-def test_a_run_with_the_kernel_is_that_without(device, monkeypatch):
+def test_a_run_with_the_kernel_equals_that_without(device, monkeypatch):
     name, k = "pop_cd", 2
-    ours = trained(name, k)
+    result = trained(name, k)
     monkeypatch.setenv(fused.VARIABLE, "off")
-    theirs = trained(name, k)
+    expected = trained(name, k)
     assert device.launches[KERNEL] == 8
-    assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
-    hold(ours, theirs, 1e-11)
-    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
+    assert expected.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
+    assert_close(result, expected, 1e-11)
+    np.testing.assert_allclose(result.curve.value, expected.curve.value, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("name", "m", "n", "batch"),
     [*(("pop_cd", *sizes) for sizes in ((1, 1, 1), (2, 3, 5), *LONG)), ("cd", *LONG[0]), ("pcd", *LONG[1])],
 )
-def test_layers_smaller_and_larger_than_what_a_block_takes_at_once(device, name, m, n, batch):
+def test_layers_smaller_and_larger_than_a_block(device, name, m, n, batch):
     values = {"data": binary_data(11, m), "hidden": n, "batch": batch, "iterations": 7, "evaluate_every": 7}
-    ours, theirs = (trained(name, 2, backend, **values) for backend in ("cupy", "numpy"))
-    hold(ours, theirs, 1e-11)
+    result, expected = (trained(name, 2, backend, **values) for backend in ("cupy", "numpy"))
+    assert_close(result, expected, 1e-11)
 
 
 @pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 1)])
-def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result(device, name, k):
+def test_results_do_not_depend_on_halts_trials_and_order_of_threads(device, name, k):
     values = {"iterations": 7}
     plain = trained(name, k, **values)
-    hold(trained(name, k, evaluate_every=1, **values), plain, 0)
-    alone = trained(name, k, trials=1, first_trial=1, **values)
-    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[1])
+    assert_close(trained(name, k, evaluate_every=1, **values), plain, 0)
+    single = trained(name, k, trials=1, first_trial=1, **values)
+    np.testing.assert_array_equal(single.rbm.W[0], plain.rbm.W[1])
     with runs_on_cpu(reverse_threads=True):
         assert_equal(trained(name, k, **values), plain)
 
 
 @BATCH
 @pytest.mark.parametrize("name", NAMES)
-def test_launches_are_cut_where_they_would_take_long(device, monkeypatch, name, batch):
+def test_long_launches_are_divided(device, monkeypatch, name, batch):
     values = {"batch": batch, "trials": 1}
     plain, kernels = trained(name, 2, **values), fused_kernels(DeviceArray(np.empty(0)))
     launches = device.launches.pop(KERNEL)
@@ -123,7 +123,7 @@ def test_launches_are_cut_where_they_would_take_long(device, monkeypatch, name, 
 
 
 @pytest.mark.parametrize(("name", "k"), [("pcd", 2), ("pop_cd", 1)])
-def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, k):
+def test_a_resumed_run_equals_one_never_stopped(device, tmp_path, monkeypatch, name, k):
     stages = [{"until": 5, "estimator": {"name": "cd"}, "rate": 0.1}]
     stages.append({"until": 17, "estimator": {"name": name, "options": {"k": k}}, "rate": 0.05})
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": stages, "trials": 2, "seed": 2}
@@ -146,84 +146,84 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
     assert_equal(trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy"), whole)
 
 
-def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeypatch):
+def test_a_run_stopped_with_the_kernel_resumes_without(device, tmp_path, monkeypatch):
     stage = {"until": 10, "estimator": {"name": "pcd"}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": [stage], "seed": 2}
     settings = parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = trainer.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    keep = trainer.Checkpointer.save
+    save = trainer.Checkpointer.save
 
     def interrupt(*arguments):
-        keep(*arguments)
+        save(*arguments)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trainer.Checkpointer, "save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
     assert device.launches[KERNEL] == 4
-    hold(trainer.run(DATA, settings, checkpoint=checkpoint, backend="numpy"), whole, 1e-11)
+    assert_close(trainer.run(DATA, settings, checkpoint=checkpoint, backend="numpy"), whole, 1e-11)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_where_the_workspace_lies_changes_nothing(device, name):
+def test_results_do_not_depend_on_the_memory_of_the_workspace(device, name):
     plain = trained(name, 2, trials=1)
     kernels = fused_kernels(DeviceArray(np.empty(0)))
     least = kernels.SUM_BYTES + kernels._Sizes(37, M, N, 8).parameter_bytes()
     for limit, fits in ((least, True), (least - 1, False)):
         with runs_on_cpu(shared_limit=limit) as small:
-            ours = trained(name, 2, trials=1)
+            result = trained(name, 2, trials=1)
         assert (KERNEL in small.launches) == fits
-        hold(ours, plain, 0 if fits else 1e-11)
-    assert f"one by one: {least} bytes of shared memory" in ours.backend["backend_iterations"]
+        assert_close(result, plain, 0 if fits else 1e-11)
+    assert f"one by one: {least} bytes of shared memory" in result.backend["backend_iterations"]
 
 
-def test_parameters_that_take_more_than_every_device_gives(device):
+def test_parameters_beyond_the_shared_memory_use_the_ordinary_kernels(device):
     values = {"data": binary_data(11, 257), "hidden": 31, "batch": 5, "iterations": 2}
-    ours, theirs = (trained("pop_cd", 1, backend, **values) for backend in ("cupy", "numpy"))
+    result, expected = (trained("pop_cd", 1, backend, **values) for backend in ("cupy", "numpy"))
     assert KERNEL not in device.launches
     with runs_on_cpu(shared_limit=100_000) as large:
         run = trained("pop_cd", 1, **values)
     assert KERNEL in large.launches
-    for each in (ours, run):
-        hold(each, theirs, 1e-11)
+    for each in (result, run):
+        assert_close(each, expected, 1e-11)
 
 
-def test_large_models_are_left_to_the_ordinary_kernels(device):
+def test_large_models_use_the_ordinary_kernels(device):
     rbm = random_rbm(211, 103, (1,)).like(DeviceArray(np.empty(0)))
     reason = fused.unsupported_reason(rbm, estimators.create("cd"), updates.create("sgd"), 101)
     assert reason == "2.2e+07 operations per iteration of a trial, the limit is 2e+07"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_rate_beyond_float32_stops_the_run_where_it_happens(device, name):
+def test_error_of_a_rate_beyond_float32_names_trial_and_iteration(device, name):
     with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 1; .*1e\+39"):
         trained(name, 1, precision="float32", rate=1e39)
 
 
 @pytest.mark.parametrize("part", ["W", "b", "c"])
-def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, part):
+def test_a_trial_that_is_not_finite_does_not_change_the_others(device, part):
     stream = Stream(2, [3, 4, 5], Purpose.TRAINING)
     ends = []
-    for spoilt in (True, False):
+    for nonfinite in (True, False):
         rbm = random_rbm(M, N, (3,), scale=0.1)
-        if spoilt:
+        if nonfinite:
             getattr(rbm, part)[1].flat[-1] = np.nan
         rbm = rbm.like(DeviceArray(np.empty(0)))
         batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
         iterations = fused.FusedIterations(rbm, estimators.create("cd"), batches)
         failures = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
-        assert failures == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
+        assert failures == ([[0, 21, 0], [0, 26, 0]] if nonfinite else [[0, 0, 0]] * 2)
         ends.append(rbm.on_host())
     for end in zip(*([each.W, each.b, each.c] for each in ends), strict=True):
         np.testing.assert_array_equal(end[0][[0, 2]], end[1][[0, 2]])
 
 
 class Other(CD):
-    """CD whose negative phase is another."""
+    """CD with another negative phase."""
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Return means for states."""
+        """Return means in place of states."""
         population, state, diagnostics = super().negative_phase(rbm, positive, state, stream)
         return population._replace(visible=population.visible * 0.5), state, diagnostics
 
@@ -236,33 +236,33 @@ class Slower(SGD):
         return super().step(rbm, estimator, batch, state, stream, rate / 2, memory)
 
 
-def test_a_class_derived_from_one_that_kernels_know_is_not_taken_for_it(device, monkeypatch):
+def test_derived_estimators_and_update_rules_are_not_fused(device, monkeypatch):
     rbm = random_rbm(M, N, (2,)).like(DeviceArray(np.empty(0)))
     assert fused.unsupported_reason(rbm, CD(), SGD(), 37) is None
     assert fused.unsupported_reason(rbm, CD(), Slower(), 37) == "no kernel makes whole iterations of these"
     monkeypatch.setitem(estimators.REGISTRY._makers, "other", Other)
-    ours, theirs = (trained("other", 1, backend) for backend in ("cupy", "numpy"))
-    assert ours.backend["backend_iterations"] == "other one by one: no kernel makes whole iterations of these"
+    result, expected = (trained("other", 1, backend) for backend in ("cupy", "numpy"))
+    assert result.backend["backend_iterations"] == "other one by one: no kernel makes whole iterations of these"
     assert KERNEL not in device.launches
-    hold(ours, theirs, 1e-11)
+    assert_close(result, expected, 1e-11)
 
 
-def test_arrays_on_the_host_have_no_such_kernels():
+def test_iterations_on_the_host_are_not_fused():
     assert trained("cd", 1, "numpy").backend["backend_iterations"] == "cd one by one: no launches to save"
 
 
-def test_the_switch_is_on_or_off(monkeypatch):
+def test_environment_variable_other_than_on_or_off_raises(monkeypatch):
     monkeypatch.setenv(fused.VARIABLE, "of")
     with pytest.raises(SettingsError, match=r"^RBMBENCH_FUSED: must be on or off, got 'of'"):
         trained("cd", 1, "numpy")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_iterations_copy_nothing_to_the_device_and_read_nothing_from_it(device, name):
+def test_iterations_copy_nothing_between_host_and_device(device, name):
     counts = []
     for iterations in (1, 2, 30):
         before = DeviceArray.copied_in, DeviceArray.read
         trained(name, 1, iterations=iterations, evaluate_every=iterations, trials=1)
         counts.append((DeviceArray.copied_in - before[0], DeviceArray.read - before[1]))
-    # The first also copies what stays, as the trials.
+    # The first iteration copies data and trials.
     assert counts[1] == counts[2]

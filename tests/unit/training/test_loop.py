@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often a run pauses, and how often it is saved."""
+"""Pauses, checkpoints and boundaries of the training loop."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from rbmbench.training.checkpoint import Checkpointer
 
 
 def pieces(seconds_an_iteration, stretch, iterations):
-    """Return how many iterations each piece of a run has that is evaluated after every stretch."""
+    """Return the numbers of iterations of the pieces of a run that is evaluated after every stretch."""
     pace, lengths, at = Pace(), [], 0
     while at < iterations:
         piece = min(pace.steps, stretch - at % stretch)
@@ -24,11 +24,11 @@ def test_pieces_grow_from_one_iteration_to_two_seconds():
 
 
 @pytest.mark.parametrize("seconds", [3.0, 1e6])
-def test_an_iteration_is_never_cut(seconds):
+def test_pieces_have_at_least_one_iteration(seconds):
     assert pieces(seconds, 10**9, 5) == [1, 1, 1, 1, 1]
 
 
-def test_short_stretches_are_whole_and_do_not_make_pieces_small_again():
+def test_short_stretches_do_not_shorten_later_pieces():
     assert pieces(0.01, 10, 50) == [1, 2, 4, 3, 10, 10, 10, 10]
     pace = Pace()
     pace.steps = 200
@@ -36,7 +36,7 @@ def test_short_stretches_are_whole_and_do_not_make_pieces_small_again():
     assert pace.steps == 200
 
 
-def test_a_piece_that_took_too_long_is_followed_by_shorter_ones():
+def test_pieces_after_a_long_one_are_shorter():
     pace = Pace()
     pace.steps = 200
     pace.update(200, 20.0)
@@ -46,7 +46,7 @@ def test_a_piece_that_took_too_long_is_followed_by_shorter_ones():
 @pytest.mark.parametrize(
     ("seconds", "writing", "wait"), [(20.0, 0.01, 20.0), (20.0, 3.0, 150.0), (0.0, 3.0, 0.0), (-1.0, 3.0, -1.0)]
 )
-def test_checkpoints_that_take_long_to_write_are_written_less_often(monkeypatch, tmp_path, seconds, writing, wait):
+def test_checkpoints_of_long_writing_times_are_rarer(monkeypatch, tmp_path, seconds, writing, wait):
     clock = [100.0]
     monkeypatch.setattr(checkpoint, "monotonic", lambda: clock[0])
     monkeypatch.setattr(checkpoint, "save_checkpoint", lambda *_: clock.append(clock.pop() + writing))
@@ -58,7 +58,7 @@ def test_checkpoints_that_take_long_to_write_are_written_less_often(monkeypatch,
     assert checkpointer.is_due()
 
 
-def test_the_boundaries_are_evaluations_ends_of_stages_and_the_end():
+def test_boundaries_are_evaluations_and_ends_of_stages():
     stages = [{"until": until, "estimator": {"name": "cd"}, "rate": 0.1} for until in (5, 17)]
     values = {"data": {"name": "made"}, "hidden": 2, "batch": 2, "schedule": stages, "evaluate_every": 4}
     settings = loop.RunSettings(**values, evaluate_at=[1, 9, 99])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that end when the score of the validation rows no longer rises."""
+"""Early stopping by the score of the validation rows."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ OPTIONS |= {"validation": HELD_OUT, "validation_likelihood": True}
 
 @pytest.mark.parametrize(("hidden", "metric"), [(7, ""), (31, "pseudo_")])
 def test_training_ends_after_evaluations_without_a_rise(hidden, metric):
-    """Few rows are over-fitted: the score of others rises and falls; curves are those of the whole run until then."""
+    # Few rows are over-fitted, so that the score of the validation rows rises and falls.
     result = train(ROWS, hidden=hidden, **OPTIONS, patience=3)
     curve = result.curve.query(f"metric == 'validation_{metric}log_likelihood'")
     means = curve.groupby("iteration")["value"].mean()
@@ -28,14 +28,14 @@ def test_training_ends_after_evaluations_without_a_rise(hidden, metric):
     np.testing.assert_array_equal(result.rbm.W, whole.rbm.W)
 
 
-def test_the_pseudo_likelihood_of_few_units_is_exact():
+def test_validation_pseudo_likelihood_of_few_units_is_exact():
     result = train(ROWS, hidden=31, **OPTIONS | {"iterations": 20}, patience=3)
     last = result.curve.query("metric == 'validation_pseudo_log_likelihood' and iteration == 20")["value"]
     exact = pseudo_log_likelihood(RBM(*result.rbm.parameters), HELD_OUT).mean(axis=-1)
     np.testing.assert_allclose(last, exact, rtol=1e-12)
 
 
-def test_patience_needs_validation_rows():
+def test_patience_without_validation_likelihood_raises():
     with pytest.raises(SettingsError, match="patience: needs validation_likelihood"):
         train(ROWS, hidden=7, **OPTIONS | {"validation_likelihood": False}, patience=3)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots of models and samples: what is on the axes, and what is refused."""
+"""Plots of curves, filters and samples: contents of the axes, and errors."""
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ def test_a_curve_is_the_mean_and_the_range_of_the_trials(ax):
     assert plot_curve(CURVE, "rejections", ax).get_ylabel() == "mean rejected proposals (per chain)"
 
 
-def test_an_unknown_metric_is_one_line(ax):
+def test_an_unknown_metric_raises(ax):
     with pytest.raises(SettingsError, match=r"^unknown metric 'rejection'; nearest: 'rejections'; allowed: log_lik"):
         plot_curve(CURVE, "rejection", ax)
 
@@ -66,13 +66,13 @@ def test_images_are_tiled_in_reading_order():
 
 def test_filters_are_the_columns_of_the_weights(ax):
     rbm = random_rbm(6, 5, seed=1)
-    shown = plot_filters(rbm, (2, 3), ax, most=3).images[0]
-    assert shown.get_array().shape == (7, 9)
-    np.testing.assert_array_equal(shown.get_array()[1:3, 5:8], rbm.W[:, 1].reshape(2, 3))
-    assert shown.get_clim() == (-np.abs(rbm.W[:, :3]).max(), np.abs(rbm.W[:, :3]).max())
+    image = plot_filters(rbm, (2, 3), ax, most=3).images[0]
+    assert image.get_array().shape == (7, 9)
+    np.testing.assert_array_equal(image.get_array()[1:3, 5:8], rbm.W[:, 1].reshape(2, 3))
+    assert image.get_clim() == (-np.abs(rbm.W[:, :3]).max(), np.abs(rbm.W[:, :3]).max())
 
 
-def test_without_a_shape_a_matrix_is_drawn(ax):
+def test_plots_without_a_shape_draw_a_matrix(ax):
     rbm = random_rbm(6, 5, seed=1)
     np.testing.assert_array_equal(plot_filters(rbm, ax=ax).images[0].get_array(), rbm.W)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("hidden unit", "visible unit")
@@ -82,7 +82,7 @@ def test_without_a_shape_a_matrix_is_drawn(ax):
     assert other.get_xlabel() == "sample"
 
 
-def test_names_are_no_formulas_and_keep_their_ends(ax):
+def test_names_of_units_are_escaped_and_shortened_in_the_middle(ax):
     names = [r"$\foo$", "a_b", "the same first half of a name, and one", "the same first half of a name, and two"]
     plot_filters(random_rbm(4, 5), ax=ax, names=names)
     ax.figure.draw_without_rendering()
@@ -92,28 +92,28 @@ def test_names_are_no_formulas_and_keep_their_ends(ax):
     assert max(map(len, labels)) <= 30
 
 
-def test_weights_of_zero_are_drawn(ax):
+def test_weights_of_zero_have_colour_limits(ax):
     rbm = random_rbm(6, 5, scale=0.0)
     assert plot_filters(rbm, (2, 3), ax).images[0].get_clim() == (-1, 1)
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (-2, -3), (1.5, 4), (6,), 6, "23", (2, 3, 1)])
-def test_shapes_that_do_not_fit_are_one_line(ax, shape):
+def test_invalid_shapes_raise(ax, shape):
     with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6, got .*"):
         plot_samples(binary_data(11, 6), shape, ax)
 
 
-def test_several_models_are_one_line(ax):
+def test_filters_of_several_models_raise(ax):
     with pytest.raises(SettingsError, match=r"^plot_filters: must be one model, .*, got an RBM of shape \(2, 6, 5\)"):
         plot_filters(random_rbm(6, 5, (2,)), None, ax)
 
 
-def test_states_that_are_not_0_and_1_are_one_line(ax):
+def test_states_other_than_0_and_1_raise(ax):
     with pytest.raises(DataError, match=r"^states: must .*, got the value 3"):
         plot_samples([[0, 1, 3]], ax=ax)
 
 
-def test_settings_of_matplotlib_stay(ax):
+def test_plots_do_not_change_settings_of_matplotlib(ax):
     before = dict(mpl.rcParams)
     plot_samples(binary_data(11, 6), (2, 3), ax)
     plot_curve(CURVE, ax=ax)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left of a run: read from its folder, shown in words and drawn."""
+"""Results of runs: loading from a folder, representations and plots."""
 
 import json
 
@@ -43,31 +43,31 @@ def copied(folder, tmp_path):
 
 
 def rewrite_meta(folder, change) -> None:
-    """Change a meta, and give it the checksum of its new content."""
+    """Change a meta and its checksum."""
     meta = json.loads((folder / "meta.json").read_text())
     change(meta)
     write_json(folder / "meta.json", meta | {"content_sha256": content_checksum(meta)})
 
 
-def test_a_run_is_loaded_as_it_was_trained(folder):
-    ours, loaded = rbmbench.train(DATA, **PLAIN, evaluate_every=7), rbmbench.load_run(folder)
-    for parameter, other in zip(ours.rbm.parameters, loaded.rbm.parameters, strict=True):
+def test_a_loaded_run_equals_the_trained_one(folder):
+    trained, loaded = rbmbench.train(DATA, **PLAIN, evaluate_every=7), rbmbench.load_run(folder)
+    for parameter, other in zip(trained.rbm.parameters, loaded.rbm.parameters, strict=True):
         np.testing.assert_array_equal(parameter, other)
-    pd.testing.assert_frame_equal(ours.curve, loaded.curve, check_dtype=False)
+    pd.testing.assert_frame_equal(trained.curve, loaded.curve, check_dtype=False)
     unnamed = {"data": datasets.load("diag").provenance | {"name": "x"}}
-    assert ours.settings.model_copy(update=unnamed) == loaded.settings.model_copy(update=unnamed)
-    assert (ours.timings.keys(), ours.snapshots) == (loaded.timings.keys(), loaded.snapshots)
-    assert ours.backend == loaded.backend
+    assert trained.settings.model_copy(update=unnamed) == loaded.settings.model_copy(update=unnamed)
+    assert (trained.timings.keys(), trained.snapshots) == (loaded.timings.keys(), loaded.snapshots)
+    assert trained.backend == loaded.backend
     assert loaded.meta["data"]["title"] == "own"
 
 
-def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
+def test_a_loaded_run_has_the_curve_of_its_evaluation(copied):
     other, meta = results.read_table(copied, "curve.parquet"), dict(results.read_meta(copied))
     for name, value in (("evaluation", 13.0), ("elsewhere", 17.0)):
         results.write_table(copied / name / "curve.parquet", other.assign(value=value))
         results.write_meta(copied / name, ("curve.parquet",), meta)
     assert set(rbmbench.load_run(copied, copied / "elsewhere").curve["value"]) == {17.0}
-    # A run with snapshots has no likelihood of its own.
+    # Likelihoods of a run with snapshots are those of its evaluation.
     assert 13.0 not in set(rbmbench.load_run(copied).curve["value"])
     arrays, names = results.read_model(copied), ("W", "b", "c")
     snapshots = {f"snapshot_{name}": arrays[name][None] for name in names} | {"snapshot_iterations": np.array([11])}
@@ -82,7 +82,7 @@ def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
 
 
 @pytest.mark.parametrize("file", ["model.npz", "curve.parquet", "meta.json"])
-def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
+def test_missing_and_damaged_files_raise_a_one_line_error(copied, file):
     content = (copied / file).read_bytes()
     (copied / file).write_bytes(content[:-7] + b"\n}     " if file == "meta.json" else content[: len(content) // 2])
     with pytest.raises(ResultsError, match=rf"^{copied / file}: "):
@@ -93,7 +93,7 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("change", "message"),
     [
         (lambda meta: meta["settings"].update(hidden=3), "model.npz: must have 2 models of 3 hidden units"),
         (lambda meta: meta["settings"].update(trials=3), "model.npz: must have 3 models of 5 hidden units"),
@@ -102,14 +102,14 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
         (lambda meta: meta["settings"].update(seed="x"), "meta.json: settings: seed: must be a valid integer, got 'x'"),
     ],
 )
-def test_a_meta_of_another_run_is_one_line(copied, change, line):
+def test_a_meta_of_another_run_raises_a_one_line_error(copied, change, message):
     rewrite_meta(copied, change)
     with pytest.raises(ResultsError) as caught:
         rbmbench.load_run(copied)
-    assert str(caught.value).startswith(f"{copied}/{line}")
+    assert str(caught.value).startswith(f"{copied}/{message}")
 
 
-def test_a_run_is_told_in_words(folder):
+def test_repr_of_a_run_has_settings_and_likelihoods(folder):
     loaded = rbmbench.load_run(folder)
     last = loaded.curve.query("metric == 'log_likelihood' and iteration == 11")["value"]
     assert repr(loaded) == (
@@ -118,19 +118,19 @@ def test_a_run_is_told_in_words(folder):
     )
 
 
-def test_words_are_one_line_whatever_a_file_says(copied):
+def test_repr_replaces_line_ends_and_escapes_of_files(copied):
     rewrite_meta(copied, lambda meta: meta["data"].update(title="a\nb\x1b[31m"))
     assert "; a b [31m; " in repr(rbmbench.load_run(copied))
 
 
-def test_html_escapes_what_a_file_says(copied):
+def test_html_escapes_text_of_files(copied):
     rewrite_meta(copied, lambda meta: meta["data"].update(title="<script>&"))
-    shown = rbmbench.load_run(copied)._repr_html_()
-    assert "<td>&lt;script&gt;&amp;</td>" in shown
-    assert "<script>" not in shown
+    html = rbmbench.load_run(copied)._repr_html_()
+    assert "<td>&lt;script&gt;&amp;</td>" in html
+    assert "<script>" not in html
 
 
-def test_models_that_are_not_evaluated_say_so_and_are_annealed():
+def test_large_models_are_not_evaluated_until_annealed():
     data = binary_data(31, 29)
     options = {"estimator": "pop_cd", "trials": 2, "first_trial": 3}
     result = rbmbench.train(data, hidden=27, batch=31, iterations=2, **options)
@@ -148,28 +148,28 @@ def test_models_that_are_not_evaluated_say_so_and_are_annealed():
         result.annealed(data, particles=1)
 
 
-def test_what_is_exact_is_not_annealed():
+def test_annealed_without_snapshots_raises():
     with pytest.raises(SettingsError, match=r"^annealed: must have snapshots, got none"):
         rbmbench.train(DATA, **PLAIN).annealed(DATA)
 
 
-def test_a_result_draws_itself():
+def test_plots_of_a_result_draw_on_the_given_axes():
     result = rbmbench.train(datasets.load("bars_and_stripes", side=3), **PLAIN)
-    drawn = plt.figure().subplots(1, 3)
+    axes = plt.figure().subplots(1, 3)
     for number, plot in enumerate((result.plot, result.plot_filters, result.plot_samples)):
-        assert plot(ax=drawn[number]) is drawn[number]
-    assert drawn[0].get_ylabel() == "log-likelihood (nats per row)"
-    # 5 filters of 3 x 3 pixels in 2 rows of 3, 100 samples in 10 rows of 10, with a grey pixel between.
-    assert [ax.images[0].get_array().shape for ax in drawn[1:]] == [(9, 13), (41, 41)]
+        assert plot(ax=axes[number]) is axes[number]
+    assert axes[0].get_ylabel() == "log-likelihood (nats per row)"
+    # 5 filters of 3 x 3 pixels in 2 rows of 3, 100 samples in 10 rows of 10, with a pixel between images.
+    assert [ax.images[0].get_array().shape for ax in axes[1:]] == [(9, 13), (41, 41)]
     with pytest.raises(SettingsError, match=r"^trial: must be an integer from 0 to 1, got 2"):
         result.plot_filters(trial=2)
     plt.close("all")
 
 
-def test_an_array_has_no_shape_unless_it_is_given():
+def test_plots_of_array_data_use_the_given_shape():
     result = rbmbench.train(binary_data(23, 6), **PLAIN)
-    drawn = [result.plot_samples(7, shape=shape, ax=plt.figure().subplots()) for shape in (None, (2, 3))]
-    assert [ax.images[0].get_array().shape for ax in drawn] == [(6, 7), (10, 13)]
+    axes = [result.plot_samples(7, shape=shape, ax=plt.figure().subplots()) for shape in (None, (2, 3))]
+    assert [ax.images[0].get_array().shape for ax in axes] == [(6, 7), (10, 13)]
     with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6, got \(2, 5\)"):
         result.plot_filters(shape=(2, 5))
     plt.close("all")
@@ -188,5 +188,5 @@ def test_an_array_has_no_shape_unless_it_is_given():
         ("digits", 3, None),
     ],
 )
-def test_data_sets_know_the_shape_of_their_images(name, options, shape):
+def test_image_shape_of_data_sets(name, options, shape):
     assert datasets.image_shape({"name": name, "options": options}) == shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn: its own checks of estimators, exact likelihoods by enumeration, models there and back."""
+"""`RBMTransformer`: checks of scikit-learn, likelihoods against enumeration, conversion of models."""
 
 import pickle
 
@@ -28,16 +28,16 @@ def fitted(**parameters):
 
 
 @parametrize_with_checks([RBMTransformer(n_components=3, n_iter=1)])
-def test_the_checks_of_scikit_learn_pass(estimator, check):
+def test_transformer_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_it_is_trained_as_by_train():
+def test_a_fitted_model_equals_that_of_train():
     seed = int(np.random.RandomState(11).randint(2**32, dtype=np.uint64))
     options = {"hidden": 5, "batch": 3, "estimator": "cd", "options": {"k": 2}, "rate": 0.5, "seed": seed}
-    theirs = rbmbench.train(DATA, iterations=14, **options).rbm[0]
-    ours = fitted(estimator="cd", options={"k": 2}, learning_rate=0.5).rbm_
-    for parameter, other in zip(ours.parameters, theirs.parameters, strict=True):
+    expected = rbmbench.train(DATA, iterations=14, **options).rbm[0]
+    rbm = fitted(estimator="cd", options={"k": 2}, learning_rate=0.5).rbm_
+    for parameter, other in zip(rbm.parameters, expected.parameters, strict=True):
         np.testing.assert_array_equal(parameter, other)
 
 
@@ -53,57 +53,57 @@ def test_likelihoods_and_features_are_those_of_the_enumerated_model():
 
 
 def test_values_above_the_threshold_are_1():
-    grey, model = DATA * 0.5 + 0.2, fitted(threshold=0.3)
-    np.testing.assert_array_equal(model.transform(grey), model.transform(DATA))
+    values, model = DATA * 0.5 + 0.2, fitted(threshold=0.3)
+    np.testing.assert_array_equal(model.transform(values), model.transform(DATA))
 
 
-def test_what_train_refuses_is_refused_in_one_line():
+def test_invalid_parameters_raise_a_one_line_error():
     with pytest.raises(SettingsError, match=r"^unknown estimator 'pdc'; nearest: 'pcd'"):
         fitted(estimator="pdc")
     with pytest.raises(SettingsError, match=r"^train: hidden: must .*, got 0"):
         fitted(n_components=0)
-    for name, wrong in (("batch_size", 0), ("batch_size", "all"), ("n_iter", 0), ("n_iter", 2.5)):
-        with pytest.raises(SettingsError, match=rf"^option '{name}': must be an integer >= 1, got {wrong!r}"):
-            fitted(**{name: wrong})
+    for name, value in (("batch_size", 0), ("batch_size", "all"), ("n_iter", 0), ("n_iter", 2.5)):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': must be an integer >= 1, got {value!r}"):
+            fitted(**{name: value})
 
 
-def test_a_model_of_scikit_learn_is_taken():
-    theirs = BernoulliRBM(n_components=5, n_iter=3, random_state=0).fit(DATA)
-    ours = from_scikit_learn(theirs)
-    np.testing.assert_allclose(ours.hidden_mean(DATA), theirs.transform(DATA.astype(float)), rtol=1e-12)
-    np.testing.assert_allclose(ours.free_energy(DATA), theirs._free_energy(DATA), rtol=1e-12)
-    theirs.components_ += 1
-    assert not np.shares_memory(ours.W, theirs.components_)
+def test_from_scikit_learn_copies_a_model():
+    bernoulli_rbm = BernoulliRBM(n_components=5, n_iter=3, random_state=0).fit(DATA)
+    rbm = from_scikit_learn(bernoulli_rbm)
+    np.testing.assert_allclose(rbm.hidden_mean(DATA), bernoulli_rbm.transform(DATA.astype(float)), rtol=1e-12)
+    np.testing.assert_allclose(rbm.free_energy(DATA), bernoulli_rbm._free_energy(DATA), rtol=1e-12)
+    bernoulli_rbm.components_ += 1
+    assert not np.shares_memory(rbm.W, bernoulli_rbm.components_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_model_is_given_to_scikit_learn_and_comes_back(dtype):
-    ours = random_rbm(7, 5, seed=1, dtype=dtype)
-    theirs = to_scikit_learn(ours)
-    np.testing.assert_allclose(theirs.transform(DATA.astype(dtype)), ours.hidden_mean(DATA), rtol=1e-6)
-    assert list(theirs.get_feature_names_out()) == [f"bernoullirbm{number}" for number in range(5)]
-    for parameter, other in zip(from_scikit_learn(theirs).parameters, ours.parameters, strict=True):
+def test_a_model_is_unchanged_by_conversion_to_scikit_learn_and_back(dtype):
+    rbm = random_rbm(7, 5, seed=1, dtype=dtype)
+    bernoulli_rbm = to_scikit_learn(rbm)
+    np.testing.assert_allclose(bernoulli_rbm.transform(DATA.astype(dtype)), rbm.hidden_mean(DATA), rtol=1e-6)
+    assert list(bernoulli_rbm.get_feature_names_out()) == [f"bernoullirbm{number}" for number in range(5)]
+    for parameter, other in zip(from_scikit_learn(bernoulli_rbm).parameters, rbm.parameters, strict=True):
         np.testing.assert_array_equal(parameter, other)
-    before = ours.W.copy()
-    theirs.set_params(batch_size=23).partial_fit(DATA)
-    assert (before != theirs.components_.T).any()
-    np.testing.assert_array_equal(ours.W, before)
+    before = rbm.W.copy()
+    bernoulli_rbm.set_params(batch_size=23).partial_fit(DATA)
+    assert (before != bernoulli_rbm.components_.T).any()
+    np.testing.assert_array_equal(rbm.W, before)
 
 
-def test_what_is_no_single_fitted_model_is_one_line():
+def test_conversion_of_unfitted_and_several_models_raises():
     with pytest.raises(SettingsError, match=r"BernoulliRBM: no components_; allowed: a fitted model"):
         from_scikit_learn(BernoulliRBM())
     with pytest.raises(SettingsError, match=r"must be one model, .*, got an RBM of shape \(2, 7, 5\)"):
         to_scikit_learn(random_rbm(7, 5, (2,)))
 
 
-def test_grids_of_numpy_numbers_are_taken():
+def test_grid_search_accepts_numpy_numbers():
     search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
     assert search.fit(DATA).best_params_["n_components"] in (2, 3)
 
 
 @pytest.mark.parametrize("pack", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])
-def test_values_between_0_and_1_need_a_threshold(pack):
+def test_values_between_0_and_1_without_a_threshold_raise(pack):
     grey = DATA * 0.9
     model = RBMTransformer(n_components=5, n_iter=1)
     row, column = np.argwhere(grey)[0]
@@ -117,14 +117,14 @@ def test_values_between_0_and_1_need_a_threshold(pack):
     model.set_params(threshold=0.5).fit(rows)
 
 
-def test_counts_are_1_from_1_on():
+def test_counts_above_0_are_1():
     model = fitted()
     np.testing.assert_array_equal(model.transform(DATA * 3), model.transform(DATA))
     np.testing.assert_array_equal(model.transform(DATA * 2.0 - 1), model.transform(DATA))
 
 
-def test_passes_one_by_one_are_a_fit():
-    # Without chains that go on, the third pass of partial_fit would be another one.
+def test_passes_of_partial_fit_equal_a_fit():
+    # The third pass would differ if chains did not continue.
     for update in ("sgd", {"name": "momentum", "options": {"momentum": 0.5}}):
         whole, parts = fitted(n_iter=3, update=update), RBMTransformer(5, batch_size=3, update=update, random_state=11)
         for _ in range(3):
@@ -136,13 +136,13 @@ def test_passes_one_by_one_are_a_fit():
     assert (fitted(n_iter=1).fit(DATA).components_ != whole.components_).any()
 
 
-def test_a_pass_over_other_rows_goes_on_and_refuses_other_columns():
+def test_partial_fit_continues_with_other_rows_but_not_other_columns():
     model = RBMTransformer(5, random_state=11).partial_fit(DATA)
-    first, kept = model.rbm_, model.rbm_.W.copy()
+    first, before = model.rbm_, model.rbm_.W.copy()
     rate = model.learning_rate
-    model.partial_fit(binary_data(2, 7, seed=3))  # a mini-batch of fewer rows: chains start anew
-    assert 0 < np.abs(model.rbm_.W - kept).max() < 2 * rate
-    np.testing.assert_array_equal(first.W, kept)
+    model.partial_fit(binary_data(2, 7, seed=3))  # fewer rows: chains are started anew
+    assert 0 < np.abs(model.rbm_.W - before).max() < 2 * rate
+    np.testing.assert_array_equal(first.W, before)
     with pytest.raises(ValueError, match="5 features"):
         model.partial_fit(binary_data(3, 5))
     with pytest.raises(SettingsError, match=r"^warm_start: the model has 7 visible and 5 hidden units, got 7 and 3"):
@@ -150,13 +150,13 @@ def test_a_pass_over_other_rows_goes_on_and_refuses_other_columns():
     assert model.set_params(warm_start=False).fit(DATA).components_.shape == (3, 7)
 
 
-def test_a_pickled_transformer_is_trained_further_as_the_first():
+def test_partial_fit_of_a_pickled_transformer_equals_the_original():
     model = fitted()
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.partial_fit(DATA).components_, copy.partial_fit(DATA).components_)
 
 
-def test_gibbs_steps_have_the_enumerated_law():
+def test_gibbs_steps_have_the_enumerated_distribution():
     model, steps, error_rate = fitted(learning_rate=2.0, n_iter=7), 7001, 1e-5
     table = Enumerated.of(model.rbm_)
     drawn = model.gibbs(np.repeat(DATA[:1], steps, axis=0))
@@ -166,7 +166,7 @@ def test_gibbs_steps_have_the_enumerated_law():
     assert (drawn != model.gibbs(np.repeat(DATA[:1], steps, axis=0))).any()
 
 
-def test_hidden_means_go_back_to_visible_means():
+def test_inverse_transform_returns_visible_means():
     model = fitted()
     hidden = model.transform(DATA)
     W, b = model.components_.astype(float), model.intercept_visible_.astype(float)
@@ -178,10 +178,10 @@ def test_pseudo_likelihoods_are_those_of_the_enumerated_model():
     table = Enumerated.of(model.rbm_)
     law = table.joint.sum(axis=1)
     flipped = [DATA ^ np.eye(7, dtype=np.uint8)[unit] for unit in range(7)]
-    ours = law[table.numbers_of(DATA)]
-    expected = sum(np.log(ours / (ours + law[table.numbers_of(rows)])) for rows in flipped)
+    probabilities = law[table.numbers_of(DATA)]
+    expected = sum(np.log(probabilities / (probabilities + law[table.numbers_of(rows)])) for rows in flipped)
     np.testing.assert_allclose(model.pseudo_likelihood(DATA), expected, rtol=1e-10)
-    # Of some units: the mean over all choices of one unit is the whole.
+    # The mean over single units is the pseudo-likelihood of all.
     one_by_one = [pseudo_log_likelihood(model.rbm_, DATA, [unit]) for unit in range(7)]
     np.testing.assert_allclose(np.mean(one_by_one, axis=0), expected, rtol=1e-10)
     several = random_rbm(7, 5, (2, 3), seed=3)
@@ -190,7 +190,7 @@ def test_pseudo_likelihoods_are_those_of_the_enumerated_model():
     np.testing.assert_array_equal(values, pseudo_log_likelihood(several[1, 2], DATA))
 
 
-def test_log_z_has_an_error(monkeypatch):
+def test_log_partition_has_a_standard_error(monkeypatch):
     model = fitted()
     assert model.log_partition_error_ == 0
     exact = model.log_partition_
@@ -201,9 +201,9 @@ def test_log_z_has_an_error(monkeypatch):
 
 
 @pytest.mark.parametrize("enumerable", [True, False])
-def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enumerable, capsys):
+def test_early_stopping_keeps_the_model_of_the_best_pass(monkeypatch, enumerable, capsys):
     monkeypatch.setattr(scikit_learn, "is_enumerable", lambda *_: enumerable)
-    rows = binary_data(61, 7, p=0.5)  # coins: any fit of them overfits
+    rows = binary_data(61, 7, p=0.5)  # independent fair bits, which every fit overfits
     options = {"early_stopping": True, "validation_fraction": 0.3, "n_iter_no_change": 3, "verbose": True}
     model = RBMTransformer(5, learning_rate=0.5, n_iter=97, **options)
     model.set_params(random_state=3).fit(rows)
@@ -211,11 +211,11 @@ def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enume
     best = int(np.argmax(scores))
     assert model.n_iter_ == len(scores) < 97
     assert max(scores) == scores[best]
-    # The rule, written out: three passes in succession without a rise by more than tol over the best before.
+    # Three passes in succession without a rise by more than tol over the best before.
     rises = [score > max(scores[:number], default=-np.inf) + model.tol for number, score in enumerate(scores)]
     assert not any(rises[-3:])
     assert all(any(rises[end - 3 : end]) for end in range(3, len(rises)))
-    # The best model is kept: trained for so many passes only, it is the same.
+    # The model equals one trained only up to the best pass.
     shorter = RBMTransformer(**model.get_params()).set_params(n_iter=best + 1, verbose=False).fit(rows)
     np.testing.assert_array_equal(shorter.components_, model.components_)
     lines = capsys.readouterr().out.splitlines()
@@ -225,18 +225,18 @@ def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enume
 
 
 @pytest.mark.parametrize("share", [0, 1, 1.0, -0.1, 0.001, "0.1", None])
-def test_shares_that_hold_out_nothing_or_everything(share):
+def test_validation_fractions_without_rows_on_both_sides_raise(share):
     with pytest.raises(SettingsError, match=r"^validation_fraction: must be between 0 and 1 and leave rows on"):
         fitted(early_stopping=True, validation_fraction=share)
 
 
 @pytest.mark.parametrize("tol", ["a", None, -1, np.nan])
-def test_the_tolerance_is_a_number(tol):
+def test_invalid_tolerances_raise(tol):
     with pytest.raises(SettingsError, match=r"^option 'tol': must be a number from 0 to inf, got"):
         fitted(early_stopping=True, validation_fraction=0.3, tol=tol)
 
 
-def test_a_fit_that_failed_leaves_no_model():
+def test_a_transformer_is_not_fitted_after_a_failed_fit():
     model = RBMTransformer(0)
     with pytest.raises(SettingsError):
         model.fit(DATA)
@@ -244,14 +244,14 @@ def test_a_fit_that_failed_leaves_no_model():
         model.transform(DATA)
 
 
-def test_a_model_that_is_trained_further_is_scored_on_the_same_rows(monkeypatch):
+def test_warm_start_holds_out_the_same_rows(monkeypatch):
     held_out, split = [], RBMTransformer._split
 
-    def kept(model, rows):
+    def recorded(model, rows):
         held_out.append(split(model, rows)[0])
         return split(model, rows)
 
-    monkeypatch.setattr(RBMTransformer, "_split", kept)
+    monkeypatch.setattr(RBMTransformer, "_split", recorded)
     fitted(early_stopping=True, validation_fraction=0.3, n_iter=2, warm_start=True).fit(DATA)
     np.testing.assert_array_equal(*held_out)
 

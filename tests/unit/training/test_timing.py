@@ -12,7 +12,7 @@ from rbmbench.training.timing import Steps, iterations_within, one_round, step_s
 
 
 class Recorded:
-    """Iterations that record themselves in place of training."""
+    """Iterations that record their calls in place of training."""
 
     def __init__(self, calls, name):
         self.calls, self.name = calls, name
@@ -25,7 +25,7 @@ class Recorded:
         return 1.0
 
 
-def test_in_rounds_each_algorithm_begins_anew_and_is_as_often_before_each_other_as_after():
+def test_rounds_balance_the_order_of_algorithms():
     counts, before, first = {"a": 7, "b": 3, "c": 5}, Counter(), Counter()
     for number in range(12):
         calls = []
@@ -39,23 +39,23 @@ def test_in_rounds_each_algorithm_begins_anew_and_is_as_often_before_each_other_
     assert set(first.values()) == {4}
 
 
-def test_turns_have_the_iterations_that_take_the_time():
+def test_iterations_within_a_time_are_estimated():
     clock = iter(range(1, 10**6))
 
     class Busy:
-        """An iteration is some sums."""
+        """Iterations of 2000 sums."""
 
         def advance(self, iterations):
             sum(next(clock) for _ in range(2000 * iterations))
 
     count = iterations_within(Busy(), 0.02)
-    assert 10 < count < 2000  # of 2000 sums, which take 50 to 500 microseconds
+    assert 10 < count < 2000  # 2000 sums take 50 to 500 microseconds
     assert iterations_within(Busy(), 1e-9) == 1
 
 
 @pytest.mark.parametrize("iterations", [2, 7, 13])
-def test_an_iteration_has_its_share_of_the_order_of_an_epoch_wherever_that_begins(monkeypatch, iterations):
-    """An epoch has five iterations; its order takes 40 s, an iteration 3 s, by a clock that only they move."""
+def test_seconds_of_an_iteration_include_its_share_of_an_epoch(monkeypatch, iterations):
+    # An epoch has five iterations; its order takes 40 s and an iteration 3 s of a simulated clock.
     clock, steps = [0.0], Steps(step_settings(hidden=3, batch=5), binary_data(29, 7))
     monkeypatch.setattr(timing, "process_time", lambda: clock[0])
     draw, at = MiniBatches.draw, MiniBatches.at

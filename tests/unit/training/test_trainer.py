@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The training loop: steps by hand, schedules, mini-batches, and results that do not depend on how the work is cut."""
+"""Training loop: steps against references, independence of threads, schedules, mini-batches, curves, errors."""
 
 import re
 
@@ -40,7 +40,7 @@ def bytes_of(rbm):
 
 
 def assert_same(training, other):
-    """Hold two results to be equal to the last bit."""
+    """Assert that two results are bitwise equal."""
     assert bytes_of(training.rbm) == bytes_of(other.rbm)
     pd.testing.assert_frame_equal(training.curve, other.curve, check_exact=True)
 
@@ -60,7 +60,7 @@ def parts_of(stage):
 SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(map(parts_of, s)))
 
 
-# One iteration, by hand.
+# Single iterations.
 
 
 def initial_of(settings):
@@ -70,7 +70,7 @@ def initial_of(settings):
     return initial_rbm(M, settings.hidden, stream, kind, width, np.dtype(settings.precision))
 
 
-def test_one_step_along_the_exact_gradient():
+def test_one_step_is_along_the_exact_gradient():
     settings = settings_for(stage("exact", 1, rate=0.375), batch=ROWS, precision="float64")
     initial = initial_of(settings)
     result = run(DATA, settings)
@@ -82,7 +82,7 @@ def test_one_step_along_the_exact_gradient():
         np.testing.assert_allclose(moved - start, 0.375 * gradient, rtol=0, atol=1e-14)
 
 
-def test_two_steps_of_cd_on_their_mini_batches():
+def test_two_steps_of_cd_equal_a_reference():
     settings = settings_for(stage("cd", 2, rate=0.25), precision="float64", first_trial=4)
     rbm, result = initial_of(settings), run(DATA, settings)
     W, b, c = rbm.W.copy(), rbm.b.copy(), rbm.c.copy()
@@ -98,18 +98,18 @@ def test_two_steps_of_cd_on_their_mini_batches():
         W += 0.25 / BATCH * (np.einsum("tim,tin->tmn", v, p) - np.einsum("tim,tin->tmn", w, r))
         b += 0.25 / BATCH * (v - w).sum(axis=1)
         c += 0.25 / BATCH * (p - r).sum(axis=1)
-    for ours, theirs in zip((W, b, c), (result.rbm.W, result.rbm.b, result.rbm.c), strict=True):
-        np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-14)
+    for expected, parameter in zip((W, b, c), (result.rbm.W, result.rbm.b, result.rbm.c), strict=True):
+        np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("initial", [{"kind": "normal", "width": 0.5}, {"kind": "uniform", "width": 0.25}])
-def test_a_rate_next_to_nothing_leaves_the_initial_parameters(precision, initial):
+def test_a_vanishing_rate_does_not_change_the_initial_parameters(precision, initial):
     settings = settings_for(stage("pop_cd", 3, rate=1e-300), precision=precision, initial=initial)
     assert bytes_of(run(DATA, settings).rbm) == bytes_of(initial_of(settings))
 
 
-def test_biases_may_begin_at_the_base_rate_of_the_rows():
+def test_initial_biases_are_the_base_rate_of_the_rows():
     initial = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
     rbm = run(DATA, settings_for(stage("cd", 1, rate=1e-300), initial=initial, precision="float64")).rbm
     np.testing.assert_allclose(sigmoid(rbm.b), np.stack([DATA.mean(axis=0)] * 3), rtol=1e-12)
@@ -117,23 +117,23 @@ def test_biases_may_begin_at_the_base_rate_of_the_rows():
     assert 0 < np.abs(rbm.W).max() < 0.1
 
 
-# What a run does not depend on, however its products are made.
+# Independence of trials, threads, shards and interruptions.
 
 
 @SCHEDULE
 @pytest.mark.usefixtures("way")
-def test_a_trial_alone_is_the_same_trial_among_25(schedule):
-    among = run(DATA, settings_for(*schedule, trials=25))
-    alone = run(DATA, settings_for(*schedule, trials=1, first_trial=7))
-    assert bytes_of(alone.rbm) == bytes_of(among.rbm[7:8])
-    its_curve = among.curve[among.curve.trial == 7].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.curve, its_curve, check_exact=True)
-    assert len({among.rbm.W[r].tobytes() for r in range(25)}) == 25
+def test_a_single_trial_equals_the_same_trial_of_25(schedule):
+    batch = run(DATA, settings_for(*schedule, trials=25))
+    single = run(DATA, settings_for(*schedule, trials=1, first_trial=7))
+    assert bytes_of(single.rbm) == bytes_of(batch.rbm[7:8])
+    expected_curve = batch.curve[batch.curve.trial == 7].reset_index(drop=True)
+    pd.testing.assert_frame_equal(single.curve, expected_curve, check_exact=True)
+    assert len({batch.rbm.W[r].tobytes() for r in range(25)}) == 25
 
 
 @SCHEDULE
 @pytest.mark.usefixtures("way")
-def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(schedule, monkeypatch):
+def test_results_do_not_depend_on_threads_shards_pauses_evaluations(schedule, monkeypatch):
     settings = settings_for(*schedule)
     plain = run(DATA, settings)
     assert_same(run(DATA, settings, threads=2), plain)
@@ -145,33 +145,33 @@ def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(s
     assert_same(run(DATA, settings), plain)
 
 
-def test_a_trial_alone_is_the_same_with_two_threads_and_large_layers():
+def test_a_single_trial_of_large_layers_with_two_threads_is_equal():
     # Large enough that BLAS would split a product.
     data = binary_data(401, 784)
     options = {"hidden": 16, "batch": 100, "iterations": 3, "threads": 2}
-    many, single = (train(data, **options, trials=trials, first_trial=3 - trials) for trials in (3, 1))
-    assert many.rbm.W[2].tobytes() == single.rbm.W[0].tobytes()
+    three, single = (train(data, **options, trials=trials, first_trial=3 - trials) for trials in (3, 1))
+    assert three.rbm.W[2].tobytes() == single.rbm.W[0].tobytes()
 
 
 @SCHEDULE
-def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
+def test_a_run_stopped_at_every_iteration_equals_one_never_stopped(schedule, tmp_path):
     settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
-    # Past two epochs and an evaluation; where a run has several stages, past all of them.
+    # Beyond two epochs and an evaluation, and beyond all stages.
     for iteration in range(1, 9 if len(schedule) == 1 else 29):
-        # The first piece is of one iteration. Asked a second time, it says that a signal came.
-        asked = iter([None, 15])
+        # The first piece is one iteration; the second call returns a signal.
+        signals = iter([None, 15])
         line = f"stopped at iteration {iteration} of 29; run the same command again to resume from {checkpoint}"
         with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
-            run(DATA, settings, checkpoint=checkpoint, threads=1 + iteration % 2, stopping=asked.__next__)
+            run(DATA, settings, checkpoint=checkpoint, threads=1 + iteration % 2, stopping=signals.__next__)
     assert_same(run(DATA, settings, checkpoint=checkpoint), run(DATA, settings))
 
 
-def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
+def test_progress_is_reported_between_evaluations(monkeypatch):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     reports = []
     run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: reports.append(values))
     assert [values[:2] for values in reports] == [(iteration, 9) for iteration in range(10)]
-    # With the likelihood of the evaluation before.
+    # With the likelihood of the last evaluation.
     likelihoods = [value for _, _, value in reports]
     assert likelihoods == [likelihoods[0]] * 7 + [likelihoods[7]] * 2 + [likelihoods[9]]
     assert len(set(likelihoods)) == 3
@@ -180,18 +180,18 @@ def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
 # Schedules.
 
 
-def test_stages_use_their_own_rate_and_estimator():
+def test_stages_have_different_rates_and_estimators():
     first = run(DATA, settings_for(stage("cd", 10)))
-    still = run(DATA, settings_for(stage("cd", 10), stage("pop_cd", 20, rate=1e-300)))
-    assert bytes_of(still.rbm) == bytes_of(first.rbm)
-    assert set(still.curve.metric[still.curve.iteration <= 10]) == {"log_likelihood", "log_partition"}
-    assert "effective_sample_size" in set(still.curve.metric[still.curve.iteration > 10])
+    unchanged = run(DATA, settings_for(stage("cd", 10), stage("pop_cd", 20, rate=1e-300)))
+    assert bytes_of(unchanged.rbm) == bytes_of(first.rbm)
+    assert set(unchanged.curve.metric[unchanged.curve.iteration <= 10]) == {"log_likelihood", "log_partition"}
+    assert "effective_sample_size" in set(unchanged.curve.metric[unchanged.curve.iteration > 10])
     moved, whole = (run(DATA, settings_for(*stages, stage("cd", 20))) for stages in ([stage("cd", 10)], []))
     assert bytes_of(moved.rbm) == bytes_of(whole.rbm)
 
 
-def test_a_stage_starts_its_chains_anew():
-    # Two stages of PCD are not one: the second puts its chains on training rows again, which takes a draw.
+def test_chains_are_started_anew_in_each_stage():
+    # The second stage of PCD starts its chains at training rows, with a further draw.
     single, two = (run(DATA, settings_for(*stages, stage("pcd", 20))) for stages in ([], [stage("pcd", 10)]))
     early = [result.curve.query("iteration <= 7").reset_index(drop=True) for result in (single, two)]
     pd.testing.assert_frame_equal(*early)
@@ -209,7 +209,7 @@ def distinct_rows(rows):
     return ((np.arange(rows)[:, None] >> np.arange(7)) & 1).astype(np.uint8)
 
 
-def test_an_epoch_shows_every_row_once_in_an_order_of_its_own():
+def test_an_epoch_has_every_row_once_in_a_new_order():
     data, trials = distinct_rows(24), [0, 3]
     batches = MiniBatches(data, 6, 5, trials)
     assert batches.per_epoch == 4
@@ -219,14 +219,14 @@ def test_an_epoch_shows_every_row_once_in_an_order_of_its_own():
         assert shown.shape == (2, 24, 7)
         assert shown.dtype == np.float32
         orders += list(numbers_of(shown))
-        # Blocks of one permutation, the argsort of the draw that has the epoch's number.
+        # The permutation is the argsort of the draw with the number of the epoch.
         keys = expected_uniforms(Stream(5, trials, Purpose.MINI_BATCHES, epoch).next(), 24, np.float64)
         np.testing.assert_array_equal(numbers_of(shown), np.argsort(keys, axis=1))
     assert all(sorted(order) == list(range(24)) for order in orders)
     assert len({tuple(order) for order in orders}) == 6
 
 
-def test_rows_left_over_sit_out_the_epoch():
+def test_rows_left_over_are_not_in_the_epoch():
     batches = MiniBatches(distinct_rows(23), 6, 5, [0])
     assert batches.per_epoch == 3
     epochs = [np.concatenate([numbers_of(batches.at(3 * e + i))[0] for i in range(3)]) for e in range(40)]
@@ -236,34 +236,34 @@ def test_rows_left_over_sit_out_the_epoch():
 
 def test_mini_batches_are_a_function_of_trial_and_iteration():
     data = distinct_rows(24)
-    among, alone, backwards = (MiniBatches(data, 6, 5, t) for t in (np.arange(9), [7], np.arange(9)))
-    expected = [among.at(i).copy() for i in range(11)]
+    batch, single, backwards = (MiniBatches(data, 6, 5, t) for t in (np.arange(9), [7], np.arange(9)))
+    expected = [batch.at(i).copy() for i in range(11)]
     for i in (10, 3, 4, 0, 9):
         np.testing.assert_array_equal(backwards.at(i), expected[i])
-        np.testing.assert_array_equal(alone.at(i)[0], expected[i][7])
-    assert not np.array_equal(MiniBatches(data, 6, 6, [7]).at(0), alone.at(0))
+        np.testing.assert_array_equal(single.at(i)[0], expected[i][7])
+    assert not np.array_equal(MiniBatches(data, 6, 6, [7]).at(0), single.at(0))
 
 
-def test_the_whole_set_is_used_in_its_own_order():
+def test_mini_batches_of_all_rows_are_not_permuted():
     batches = MiniBatches(DATA, ROWS, 5, [0, 1], np.float64)
     for iteration in (0, 1, 17):
         np.testing.assert_array_equal(batches.at(iteration), np.stack([DATA, DATA]))
 
 
-def test_every_row_comes_first_equally_often():
+def test_first_rows_of_epochs_are_uniformly_distributed():
     # Error rate 1e-3: Pearson's statistic with 23 degrees of freedom.
     first = numbers_of(MiniBatches(distinct_rows(24), 6, 1, np.arange(4801)).at(0))[:, 0]
     counts = np.bincount(first, minlength=24)
     assert ((counts - 4801 / 24) ** 2 / (4801 / 24)).sum() < 49.7
 
 
-# What a run tells.
+# Curves.
 
 
-def test_the_curve_is_tidy_and_true():
+def test_the_curve_has_enumerated_likelihoods_at_all_evaluations():
     settings = settings_for(stage("pop_cd", 29), first_trial=4, precision="float64")
     reports = []
-    result = run(DATA, settings, progress=lambda *what: reports.append(what))
+    result = run(DATA, settings, progress=lambda *report: reports.append(report))
     curve = result.curve
     assert list(curve.columns) == ["trial", "iteration", "metric", "value"]
     assert (curve.trial.dtype, curve.iteration.dtype, curve.value.dtype) == (np.int64, np.int64, np.float64)
@@ -289,7 +289,7 @@ def test_the_curve_is_tidy_and_true():
     assert min(result.timings.values()) >= 0
 
 
-def test_diagnostics_are_means_or_the_largest_values_since_the_evaluation_before():
+def test_diagnostics_are_means_or_maxima_since_the_last_evaluation():
     def values(estimator, metric, every):
         curve = run(DATA, settings_for(stage(estimator, 29), evaluate_every=every)).curve
         return curve[curve.metric == metric].pivot(index="iteration", columns="trial", values="value")
@@ -305,7 +305,7 @@ def test_diagnostics_are_means_or_the_largest_values_since_the_evaluation_before
         assert low <= each.to_numpy().min() < each.to_numpy().max() <= high
 
 
-def test_rows_that_repeat_count_as_often_as_they_occur():
+def test_repeated_rows_are_counted_in_the_likelihood():
     data = np.repeat(DATA[:5], [3, 1, 4, 1, 5], axis=0)
     result = run(data, settings_for(stage("cd", 3), precision="float64"))
     value = log_likelihood(result.rbm, data, exact_log_partition(result.rbm))
@@ -313,12 +313,12 @@ def test_rows_that_repeat_count_as_often_as_they_occur():
     np.testing.assert_allclose(final.value, value, rtol=1e-12)
 
 
-# What learning reaches.
+# Likelihoods after training.
 
 
 @pytest.fixture(scope="module")
 def taught():
-    """Rows drawn from a teacher of two modes, and the mean log-likelihood that the teacher itself has on them."""
+    """Rows drawn from a teacher of two modes, and the mean log-likelihood of the teacher on them."""
     teacher = two_mode_rbm(M, 3, coupling=8.0)
     table = Enumerated.of(teacher)
     p = table.joint.sum(axis=1)
@@ -332,9 +332,9 @@ def learnt(rows, *stages, batch):
     return rbm, log_likelihood(rbm, rows, exact_log_partition(rbm))
 
 
-def test_a_student_of_the_exact_gradient_matches_its_teacher_s_moments(taught):
+def test_training_with_the_exact_gradient_reaches_a_stationary_point(taught):
     # At a stationary point E_model (v p(h|v)', v, p(h|v)) equals its mean over the rows, and the maximum of the
-    # likelihood is no lower than the teacher's. The gradient still shrinks: 1 % of the largest moment may be left.
+    # likelihood is no lower than the teacher's. The gradient may still be 1 % of the largest moment.
     rows, teachers = taught
     rbm, reached = learnt(rows, stage("exact", 2500, 0.1), batch=1009)
     for r in range(2):
@@ -343,21 +343,21 @@ def test_a_student_of_the_exact_gradient_matches_its_teacher_s_moments(taught):
     assert (reached > teachers).all()
 
 
-def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_not(taught):
+def test_parallel_tempering_reaches_the_teacher_and_cd_does_not(taught):
     # The best fit is expected P / (2 rows) = 0.015 nats above the teacher, enough to pay for the noise of sampling.
     rows, teachers = taught
     rates = (1000, 0.2), (1500, 0.05), (2500, 0.01)
     _, tempered = learnt(rows, *(stage("parallel_tempering", *rate) for rate in rates), batch=200)
     assert (tempered > teachers).all()
-    _, contrasted = learnt(rows, *(stage("cd", *rate) for rate in rates), batch=200)
-    assert (contrasted < teachers - 0.05).all()
+    _, with_cd = learnt(rows, *(stage("cd", *rate) for rate in rates), batch=200)
+    assert (with_cd < teachers - 0.05).all()
 
 
-# What stops a run.
+# Errors.
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("change", "message"),
     [
         ({"batch": 24}, "batch: must be at most the 23 rows of the data set, got 24"),
         ({"estimator": "pop-cd"}, "unknown estimator 'pop-cd'; nearest: 'pop_cd'"),
@@ -365,22 +365,22 @@ def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_no
         ({"estimator": "pop_cd_mixture", "options": {"tau": 5}}, "estimator 'pop_cd_mixture': tau: must "),
     ],
 )
-def test_settings_that_are_not_allowed_are_one_line(change, line):
+def test_invalid_settings_raise_a_one_line_error(change, message):
     values = {"hidden": N, "batch": BATCH, "iterations": 3} | change
-    with pytest.raises(SettingsError, match=rf"\A{re.escape(line)}[^\n]*\Z"):
+    with pytest.raises(SettingsError, match=rf"\A{re.escape(message)}[^\n]*\Z"):
         train(DATA, **values)
 
 
-def test_snapshots_that_would_fill_the_memory_are_refused_before_training():
+def test_snapshots_beyond_the_memory_raise_before_training():
     with pytest.raises(SettingsError, match=r"^evaluate_every: must .*, got 100"):
         train(np.zeros((11, 31), np.uint8), hidden=29, batch=11, iterations=10**9)
 
 
 class Spoilt(CD):
-    """CD-1 whose hidden means turn into NaN for trial 5, from its iteration 16 on."""
+    """CD-1 with hidden means of NaN for trial 5 from iteration 16 on."""
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Spoil what CD gives."""
+        """Return the negative phase of CD with NaN for trial 5."""
         population, state, diagnostics = super().negative_phase(rbm, positive, state, stream)
         if stream.number >= 32:
             population.hidden[stream.trials == 5] = np.nan
@@ -388,7 +388,7 @@ class Spoilt(CD):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_parameters_that_are_not_finite_stop_the_run_by_trial_and_iteration(threads, monkeypatch):
+def test_error_of_nonfinite_parameters_names_trial_and_iteration(threads, monkeypatch):
     monkeypatch.setitem(estimators.REGISTRY._makers, "spoilt", Spoilt)
     with pytest.raises(TrainingError, match=r"\Atrial 5: parameters are not finite at iteration 16; [^\n]*\Z"):
         run(DATA, settings_for(stage("spoilt", 29, 0.125), first_trial=3), threads=threads)
@@ -396,14 +396,14 @@ def test_parameters_that_are_not_finite_stop_the_run_by_trial_and_iteration(thre
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", ["cd", "pop_cd", "pcd", "parallel_tempering"])
-def test_a_rate_beyond_float32_stops_the_run_in_one_line(name):
+def test_a_rate_beyond_float32_raises_a_one_line_error(name):
     with pytest.raises(TrainingError, match=r"^trial 3: parameters are not finite at iteration 11; .*1e\+39"):
         run(DATA, settings_for(stage(name, 10), stage(name, 20, 1e39), first_trial=3))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_large_parameters_are_trained_on():
-    # Evaluations in between, which are left out of the second run, must not change the result.
+def test_training_continues_with_large_parameters():
+    # The second run has no evaluations in between.
     evaluated, other = (run(DATA, settings_for(stage("cd", 20, 1e33), evaluate_every=every)) for every in (1, 20))
     assert np.abs(evaluated.rbm.W).max() > 1e31
     assert bytes_of(evaluated.rbm) == bytes_of(other.rbm)
@@ -412,37 +412,37 @@ def test_large_parameters_are_trained_on():
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("precision", "rate"), [("float32", 1e38), ("float64", 1e308)])
-def test_parameters_too_large_for_a_likelihood_stop_the_run_in_one_line(precision, rate):
+def test_parameters_too_large_for_a_likelihood_raise(precision, rate):
     with pytest.raises(
         TrainingError, match=r"^trial \d+: parameters are too large for finite energies at iteration 7; "
     ):
         run(DATA, settings_for(stage("cd", 20, rate), precision=precision))
 
 
-def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
-    # The first call of a kernel compiles or loads it, which may take longer than the training of a small model.
+def test_training_time_starts_after_a_step_of_every_stage(monkeypatch):
+    # The first call of a kernel compiles it, which may take longer than the training of a small model.
     events, advance, train_until = [], trainer.Shard.advance, trainer.Loop._train_until
 
-    def noted_advance(shard, *iterations):
+    def recorded_advance(shard, *iterations):
         events.append(shard.estimator.__class__.__name__)
         return advance(shard, *iterations)
 
-    def noted_train_until(loop, boundary):
+    def recorded_train_until(loop, boundary):
         events.append(f"clock {boundary}")
         train_until(loop, boundary)
 
-    monkeypatch.setattr(trainer.Shard, "advance", noted_advance)
-    monkeypatch.setattr(trainer.Loop, "_train_until", noted_train_until)
+    monkeypatch.setattr(trainer.Shard, "advance", recorded_advance)
+    monkeypatch.setattr(trainer.Loop, "_train_until", recorded_train_until)
     run(DATA, settings_for(stage("cd", 1), stage("pcd", 2)))
     assert events == ["CD", "PCD", "clock 1", "CD", "clock 2", "PCD"]
 
 
-def test_training_goes_on_from_a_model():
+def test_training_continues_from_a_model():
     def trained(iterations, batch, **more):
         options = {"batch": batch, "estimator": "exact", "precision": "float64", "evaluate_every": 3}
         return train(DATA, iterations=iterations, **options, **more)
 
-    # Epochs of four iterations: iterations 8 to 11 see the mini-batches of another epoch than iterations 0 to 3.
+    # Epochs have four iterations: iterations 8 to 11 are of another epoch than iterations 0 to 3.
     first, whole = (trained(iterations, 5, hidden=N) for iterations in (8, 12))
     again = trained(4, 5, initial=first.rbm)
     ends = [result.curve.query("metric == 'log_likelihood'").set_index("iteration").value for result in (again, first)]
@@ -455,7 +455,7 @@ def test_training_goes_on_from_a_model():
 
 
 @pytest.mark.parametrize(("hidden", "initial", "trials"), [(3, (), 1), (None, (2,), 3), (None, (2, 3), None)])
-def test_a_model_that_does_not_fit_is_one_line(hidden, initial, trials):
+def test_an_initial_model_of_a_wrong_shape_raises(hidden, initial, trials):
     values = {"hidden": hidden, "batch": 5, "iterations": 3, "trials": trials}
     with pytest.raises(SettingsError, match=r"^initial: must be an RBM of shape"):
         train(DATA, initial=random_rbm(M, N, initial), **values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Momentum: the heavy ball written out with enumerated gradients, its memory, checkpoints, options not allowed."""
+"""Momentum: steps against the heavy ball with enumerated gradients, checkpoints, invalid options."""
 
 import numpy as np
 import pytest
@@ -38,8 +38,7 @@ def test_steps_are_those_of_the_heavy_ball_with_enumerated_gradients(momentum):
     np.testing.assert_allclose(memory["velocity_b"], [v[M * N : M * N + M] for v in velocity], rtol=0, atol=1e-12)
 
 
-def test_a_stopped_run_goes_on_with_its_velocity(tmp_path):
-    # The checkpoint has the velocity: the resumed run ends with the bytes of the one that never stopped.
+def test_a_stopped_run_resumes_with_its_velocity(tmp_path):
     stage = {"hidden": N, "batch": 5, "iterations": 11, "estimator": "cd", "update": "momentum", "trials": 2}
     settings = settings_from(stage | {"evaluate_every": 7}, {"name": "user"}, "test")
     whole = run(DATA, settings).rbm
@@ -47,17 +46,17 @@ def test_a_stopped_run_goes_on_with_its_velocity(tmp_path):
     with pytest.raises(StoppedError, match=r"stopped at iteration [1-9]"):
         run(DATA, settings, checkpoint=tmp_path / "c", checkpoint_seconds=0, stopping=lambda: next(calls, 15))
     resumed = run(DATA, settings, checkpoint=tmp_path / "c").rbm
-    for ours, theirs in zip(resumed.parameters, whole.parameters, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for parameter, expected in zip(resumed.parameters, whole.parameters, strict=True):
+        np.testing.assert_array_equal(parameter, expected)
 
 
-def test_it_is_an_update_rule_of_train():
+def test_train_accepts_momentum_as_update_rule():
     rule = {"name": "momentum", "options": {"momentum": np.float32(0.5)}}
     result = rbmbench.train(DATA, hidden=N, batch=5, iterations=7, update=rule)
     assert result.settings.schedule[0].update.options == {"momentum": 0.5}
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1, float("nan"), "0.1", True])
-def test_options_that_are_not_allowed(momentum):
+def test_invalid_options_raise(momentum):
     with pytest.raises(SettingsError, match=r"option 'momentum': must be a number >= 0 and < 1, got .*"):
         updates.create("momentum", momentum=momentum)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Update rules: S-DCP, the centered gradient, both at once, spectral descent; each against its text, step by step."""
+"""Update rules S-DCP, centered gradient, CS-DCP and spectral descent, against references and enumeration."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from rbmbench.updates.ssd import spectral_step
 R, ROWS, M, N, BATCH = 2, 23, 7, 5, 11
 DATA = binary_data(ROWS, M)
 RATE = 0.375
-MEMORIES = ("visible_offset", "hidden_offset")
+OFFSETS = ("visible_offset", "hidden_offset")
 
 
 def trained(update, estimator="cd", k=3, iterations=13, precision="float32", **options):
@@ -34,15 +34,15 @@ def parameters(rbm):
 
 
 def assert_equal(rbm, other):
-    for ours, theirs in zip(parameters(rbm), parameters(other), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for parameter, expected in zip(parameters(rbm), parameters(other), strict=True):
+        np.testing.assert_array_equal(parameter, expected)
 
 
-# The oracle: algorithms 3 and 4 in the parameters of the text, with chains written out.
+# Reference implementation of algorithms 3 and 4.
 
 
-class Text:
-    """Algorithm 4 with W, b and c of the centered energy; with offsets held at zero, algorithm 3."""
+class Reference:
+    """Algorithm 4 with W, b and c of the centered energy; with offsets of zero, algorithm 3."""
 
     def __init__(self, rbm, mu, lam, nu):
         W, b, c = parameters(rbm)
@@ -94,29 +94,29 @@ CASES = [("centered", {}, 1), ("cs_dcp", {"inner_steps": 4}, 4), ("sdcp", {"inne
 
 
 @pytest.mark.parametrize(("name", "options", "d"), CASES)
-def test_three_iterations_are_those_of_the_text(name, options, d):
+def test_three_iterations_equal_the_reference(name, options, d):
     rbm, k, nu = random_rbm(M, N, (R,), scale=0.5, seed=3), 3, 0.125
     rule = updates.create(name, **options, **({} if name == "sdcp" else {"sliding": nu}))
     memory = rule.start(rbm, DATA)
     zero = np.zeros((R, M)), np.zeros((R, N))
-    text = Text(rbm, *(memory[key] for key in MEMORIES), nu) if memory else Text(rbm, *zero, 0.0)
-    ours, theirs = training_stream(R), training_stream(R)
+    reference = Reference(rbm, *(memory[key] for key in OFFSETS), nu) if memory else Reference(rbm, *zero, 0.0)
+    stream, other = training_stream(R), training_stream(R)
     estimator = estimators.create("cd", k=k)
     for iteration in range(3):
         batch = np.stack([binary_data(BATCH, M, seed=10 * iteration + r) for r in range(R)]).astype(float)
-        rule.step(rbm, estimator, batch, {}, ours, RATE, memory)
-        text.update(batch, theirs, RATE, d, k)
-        for parameter, expected in zip(parameters(rbm), parameters(text.ordinary), strict=True):
+        rule.step(rbm, estimator, batch, {}, stream, RATE, memory)
+        reference.update(batch, other, RATE, d, k)
+        for parameter, expected in zip(parameters(rbm), parameters(reference.ordinary), strict=True):
             np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-13)
-    assert ours.number == theirs.number == 3 * d * 2 * k
+    assert stream.number == other.number == 3 * d * 2 * k
     if memory:
-        np.testing.assert_allclose(memory["visible_offset"], text.mu, rtol=0, atol=1e-15)
-        np.testing.assert_allclose(memory["hidden_offset"], text.lam, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(memory["visible_offset"], reference.mu, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(memory["hidden_offset"], reference.lam, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_offsets_leave_every_probability_as_it_was(seed):
-    # p(v, h) of the centered energy, enumerated, is that of the ordinary form, and moving the offsets changes neither.
+def test_offsets_do_not_change_probabilities(seed):
+    # Enumerated p(v, h) of the centered energy is that of the ordinary energy, for all offsets.
     rng = np.random.default_rng(seed)
     W, b, c = (p[0] for p in parameters(random_rbm(M, N, (1,), scale=1.5, seed=seed)))
     visible, hidden = all_states(M), all_states(N)
@@ -136,24 +136,24 @@ def test_offsets_leave_every_probability_as_it_was(seed):
     np.testing.assert_allclose(ordinary.joint, before, rtol=1e-9)
 
 
-def test_sliding_alone_moves_no_parameter():
+def test_sliding_without_a_rate_changes_only_the_offsets():
     rbm, rule = random_rbm(M, N, (R,), seed=3), updates.create("centered", sliding=0.5)
     before, memory = rbm.copy(), rule.start(rbm, DATA)
-    held = memory["hidden_offset"].copy()
+    offset = memory["hidden_offset"].copy()
     batch = np.stack([DATA[:BATCH]] * R).astype(float)
     rule.step(rbm, estimators.create("cd"), batch, {}, training_stream(R), 0.0, memory)
     assert_equal(rbm, before)
-    assert (memory["hidden_offset"] != held).all()
+    assert (memory["hidden_offset"] != offset).all()
 
 
-def test_offsets_begin_at_the_mean_of_the_rows_and_one_half():
+def test_initial_offsets_are_the_mean_of_the_rows_and_one_half():
     memory = updates.create("cs_dcp").start(random_rbm(M, N, (R,), dtype=np.float32), DATA)
-    assert {key: value.dtype for key, value in memory.items()} == dict.fromkeys(MEMORIES, np.float32)
+    assert {key: value.dtype for key, value in memory.items()} == dict.fromkeys(OFFSETS, np.float32)
     np.testing.assert_array_equal(memory["visible_offset"], np.stack([DATA.mean(axis=0)] * R).astype(np.float32))
     np.testing.assert_array_equal(memory["hidden_offset"], np.full((R, N), 0.5))
 
 
-# What each is a special case of, to the last bit.
+# Special cases.
 
 
 PLAIN = [*(("sdcp", estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")), ("cs_dcp", "cd", "centered")]
@@ -161,26 +161,26 @@ PLAIN = [*(("sdcp", estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")),
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(("rule", "estimator", "plain"), PLAIN)
-def test_one_inner_step_is_none(rule, estimator, plain, precision):
+def test_rules_of_one_inner_step_equal_those_without(rule, estimator, plain, precision):
     rbm = trained(rule, estimator, inner_steps=1, precision=precision)
     assert_equal(rbm, trained(plain, estimator, precision=precision))
 
 
-@pytest.mark.parametrize(("rule", "plain"), [("centered", {}), ("cs_dcp", {"inner_steps": 3})])
+@pytest.mark.parametrize(("rule", "options"), [("centered", {}), ("cs_dcp", {"inner_steps": 3})])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_offsets_held_at_zero_are_no_offsets(rule, plain, precision, monkeypatch):
+def test_rules_with_offsets_of_zero_equal_those_without(rule, options, precision, monkeypatch):
     def zero(rbm, data):
         return {"visible_offset": np.zeros_like(rbm.b), "hidden_offset": np.zeros_like(rbm.c)}
 
     updates.REGISTRY.get("centered")
     monkeypatch.setattr("rbmbench.updates.centered.first_offsets", zero)
-    held = trained(rule, precision=precision, sliding=0, **plain)
+    rbm = trained(rule, precision=precision, sliding=0, **options)
     name = "sgd" if rule == "centered" else "sdcp"
-    assert_equal(held, trained(name, precision=precision, **plain))
+    assert_equal(rbm, trained(name, precision=precision, **options))
 
 
 @pytest.mark.parametrize("name", ["cd", "pop_cd", "pop_cd_joint", "pop_cd_mixture", "pop_cd_leave_one_out"])
-def test_chains_go_on_where_they_ended(name):
+def test_continued_chains_start_at_their_last_states(name):
     rbm = random_rbm(M, N, (R,), scale=0.5, seed=3)
     estimator, batch = estimators.create(name), np.stack([DATA[:10]] * R).astype(float)
     stream = training_stream(R)
@@ -188,27 +188,27 @@ def test_chains_go_on_where_they_ended(name):
     ends = first.negative.visible.copy()
     np.add(rbm.W, 0.25, out=rbm.W)
     again = estimator.continue_chains(rbm, first, stream)
-    apart, other = estimators.create(name), training_stream(R)
+    separate, other = estimators.create(name), training_stream(R)
     other.number = stream.number // 2
-    expected = apart.estimate(rbm, ends, {}, other).negative
-    for ours, theirs in zip(again.negative, expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    expected = separate.estimate(rbm, ends, {}, other).negative
+    for array, expected_array in zip(again.negative, expected, strict=True):
+        np.testing.assert_array_equal(array, expected_array)
     np.testing.assert_array_equal(again.positive.visible, batch)
 
 
-def test_the_exact_inner_steps_climb_the_concave_function():
-    # theta' grad g(theta_t) - log Z(theta), g the part of the data, never falls along small exact steps.
+def test_exact_inner_steps_increase_the_concave_function():
+    # theta' grad g(theta_t) - log Z(theta), with the data term g, increases with small exact steps.
     rbm = random_rbm(M, N, (1,), scale=0.5, seed=3)
     table = Enumerated.of(rbm[0])
-    kept = table.f[table.numbers_of(DATA)].mean(axis=0)
+    data_mean = table.f[table.numbers_of(DATA)].mean(axis=0)
 
     def value():
-        return kept @ np.concatenate([p[0].ravel() for p in parameters(rbm)]) - Enumerated.of(rbm[0]).log_partition
+        return data_mean @ np.concatenate([p[0].ravel() for p in parameters(rbm)]) - Enumerated.of(rbm[0]).log_partition
 
     start, values = rbm.copy(), []
     for steps in (1, 2, 3, 5, 8):
-        for parameter, begun in zip(parameters(rbm), parameters(start), strict=True):
-            parameter[...] = begun
+        for parameter, initial in zip(parameters(rbm), parameters(start), strict=True):
+            parameter[...] = initial
         rule = updates.create("sdcp", inner_steps=steps)
         rule.step(rbm, estimators.create("exact"), DATA[None].astype(float), {}, training_stream(1), 0.25, {})
         values.append(value())
@@ -235,7 +235,7 @@ def test_the_spectral_step_maximises_the_linear_model(shape):
             assert (model(best + size * rng.normal(size=best.shape)) < model(best)).all()
 
 
-def test_ssd_goes_up_the_biases_plainly():
+def test_ssd_steps_are_spectral_for_weights_and_plain_for_biases():
     rbm = random_rbm(M, N, (R,), scale=0.5, seed=3)
     before, batch = rbm.copy(), np.stack([DATA] * R).astype(float)
     updates.create("ssd").step(rbm, estimators.create("exact"), batch, {}, training_stream(R), RATE, {})
@@ -250,7 +250,7 @@ def test_ssd_goes_up_the_biases_plainly():
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (31, 53)])
-def test_a_gradient_that_is_not_finite_gives_no_step_and_spares_the_others(shape):
+def test_spectral_step_of_a_nonfinite_gradient_is_nan_for_its_trial(shape):
     G = np.random.default_rng(2).normal(size=(3, *shape))
     G[1, 2, 3] = np.inf
     step = spectral_step(G, RATE)
@@ -259,7 +259,7 @@ def test_a_gradient_that_is_not_finite_gives_no_step_and_spares_the_others(shape
 
 
 def of_rank(rank, shape, condition, rng):
-    """A matrix with these many singular values above 0, in a geometric series, and its U V'."""
+    """Return a matrix of this rank with singular values in a geometric series, and its U V'."""
     U, V = (np.linalg.qr(rng.normal(size=(side, rank)))[0] for side in shape)
     return (U * np.geomspace(1, 1 / condition, rank)) @ V.T, U @ V.T
 
@@ -276,7 +276,7 @@ def test_the_spectral_step_is_as_exact_as_a_gradient_in_float32(shape, condition
     U, s, V = np.linalg.svd(G.astype(float), full_matrices=False)
     step = spectral_step(G[None], RATE)
     assert step.dtype == np.float32
-    # What rounding the gradient changes, and rounding the entries of the step, whose columns have length 1.
+    # Rounding of the gradient, and of the entries of the step, whose columns have length 1.
     allowed = spectral_error(U @ V, direction) + np.sqrt(min(shape)) * 2.0**-24
     assert spectral_error(step[0] / np.float64(RATE * s.sum()), U @ V) <= allowed
 
@@ -313,30 +313,30 @@ def test_spectral_steps_of_trials_are_independent(shape, dtype):
         np.testing.assert_array_equal(steps[number], spectral_step(G[[number]], RATE)[0])
 
 
-# What is refused.
+# Invalid settings.
 
 
 @pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
 @pytest.mark.parametrize(("estimator", "options"), [("ucd", {}), ("expected_cd", {}), ("cd", {"chains": 7})])
-def test_chains_that_cannot_run_on_are_refused_before_any_work(name, estimator, options):
+def test_rules_with_inner_steps_raise_for_chains_that_cannot_continue(name, estimator, options):
     update = {"name": name}
     stage = {"until": 3, "estimator": {"name": estimator, "options": options}, "update": update, "rate": 0.1}
     settings = parse(RunSettings, {"data": {"name": "x"}, "hidden": N, "batch": 5, "schedule": [stage]}, "test")
-    line = rf"\Aupdate rule {name!r}: the estimator must have one chain from each row[^\n]*\Z"
-    with pytest.raises(SettingsError, match=line):
+    message = rf"\Aupdate rule {name!r}: the estimator must have one chain from each row[^\n]*\Z"
+    with pytest.raises(SettingsError, match=message):
         trainer.run(DATA, settings)
 
 
 @pytest.mark.parametrize("name", ["centered", "cs_dcp"])
 @pytest.mark.parametrize("sliding", [-0.1, 1.5, float("nan"), "0.1", True])
-def test_sliding_factors_that_are_not_allowed(name, sliding):
+def test_invalid_sliding_factors_raise(name, sliding):
     with pytest.raises(SettingsError, match=r"^option 'sliding': must be a number from 0 to 1, got .*"):
         updates.create(name, sliding=sliding)
 
 
 @pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
 @pytest.mark.parametrize("steps", [0, 1.5, "2", True])
-def test_inner_steps_that_are_not_allowed(name, steps):
+def test_invalid_inner_steps_raise(name, steps):
     with pytest.raises(SettingsError, match=r"^option 'inner_steps': must be an integer >= 1, got .*"):
         updates.create(name, inner_steps=steps)
 
@@ -349,22 +349,22 @@ def test_inner_steps_that_are_not_allowed(name, steps):
 @pytest.mark.parametrize(
     ("name", "options"), [("cd", {}), ("pcd", {}), ("fpcd", {}), ("pop_cd", {}), ("cd", {"chains": 13})]
 )
-def test_products_are_those_that_an_iteration_makes(monkeypatch, name, options, k, update):
+def test_products_are_those_counted_in_an_iteration(monkeypatch, name, options, k, update):
     if options and update in ("sdcp", "cs_dcp"):
         pytest.skip("their chains cannot continue")
     estimator, rule = estimators.create(name, k=k, **options), updates.create(update)
-    rbm, made = random_rbm(M, N, (R,)), []
+    rbm, products = random_rbm(M, N, (R,)), []
     multiply = numba.multiply_binary
 
     def counted(states, matrix, out):
-        made.append(states.size * out.shape[-1])
+        products.append(states.size * out.shape[-1])
         multiply(states, matrix, out)
 
     stream, batch = training_stream(R), np.stack([DATA[:BATCH]] * R).astype(rbm.W.dtype)
     state, memory = estimator.start(rbm, DATA, BATCH, stream), rule.start(rbm, DATA)
     monkeypatch.setattr(numba, "multiply_binary", counted)
     rule.step(rbm, estimator, batch, state, stream, RATE, memory)
-    assert sum(made) / (R * BATCH * M * N) == pytest.approx(rule.products(estimator, BATCH, M, N))
+    assert sum(products) / (R * BATCH * M * N) == pytest.approx(rule.products(estimator, BATCH, M, N))
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_products_of_other_estimators(name, options, diagnostics, expected):
     assert estimators.create(name, **options).products(BATCH, M, N, diagnostics) == pytest.approx(expected)
 
 
-def test_a_singular_value_decomposition_costs_its_operations():
+def test_products_of_ssd_include_the_singular_value_decomposition():
     operations = 14 * M * N**2 + 8 * N**3 + 2 * M * N**2
     expected = 5 + operations / (2 * BATCH * M * N)
     assert updates.create("ssd").products(estimators.create("cd"), BATCH, M, N) == pytest.approx(expected)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weight decay: the decayed step by hand, no decay of the biases, options that are not allowed."""
+"""Weight decay: steps of weights and biases, invalid options."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def trained(iterations, name, **options):
     return trainer.run(DATA, parse(RunSettings, values | {"schedule": [stage]}, "test")).rbm
 
 
-def test_a_step_shrinks_the_weights_it_began_with():
+def test_a_step_subtracts_decay_of_the_weights_before_it():
     stream = Stream(0, np.arange(2), Purpose.INITIAL_PARAMETERS)
     initial = initial_rbm(M, N, stream, dtype=np.float64)
     plain, decayed = trained(1, "sgd"), trained(1, "weight_decay", decay=0.5)
@@ -33,15 +33,15 @@ def test_a_step_shrinks_the_weights_it_began_with():
     np.testing.assert_array_equal(decayed.c, plain.c)
 
 
-def test_no_decay_is_plain_ascent():
+def test_weight_decay_of_0_equals_sgd():
     np.testing.assert_array_equal(trained(7, "weight_decay", decay=0).W, trained(7, "sgd").W)
 
 
 @pytest.mark.parametrize("decay", [-0.1, 1, float("nan"), "0.1", True])
-def test_decays_that_are_not_allowed(decay):
+def test_invalid_decays_raise(decay):
     with pytest.raises(SettingsError, match=r"option 'decay': must be a number >= 0 and < 1, got .*"):
         updates.create("weight_decay", decay=decay)
 
 
-def test_kernels_of_whole_iterations_do_not_know_it():
+def test_weight_decay_has_no_fused_kernel():
     assert "fused" not in vars(type(updates.create("weight_decay")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Let a computing process meet a signal at a known moment: Python imports this file by itself where the path has it.
+"""Signals to a computing process at a known moment; Python imports this file if its folder is in the path.
 
 RBMBENCH_TEST_FAULT="SIGKILL iteration 30" sends it when iteration 30 has been evaluated, "SIGKILL rename model.npz 1"
 when model.npz is written under its temporary name for the first time, and is about to be renamed, "SIGTERM warm_up 1"
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 
 def at_iteration(number: int, iteration: str) -> None:
-    """Send this process a signal when the progress of its training comes to an iteration."""
+    """Send this process a signal when the progress of its training reaches an iteration."""
     from rbmbench.cli import progress
 
     @contextmanager
@@ -25,12 +25,12 @@ def at_iteration(number: int, iteration: str) -> None:
 
 
 def at_rename(number: int, name: str, times: str) -> None:
-    """Send this process a signal before a file gets its name, for the so many-th time."""
-    rename, seen = os.replace, []
+    """Send this process a signal before a file is renamed to its name for the n-th time."""
+    rename, targets = os.replace, []
 
     def faulty(source, target):
-        seen.extend([target] if os.path.basename(target) == name else [])
-        if len(seen) == int(times):
+        targets.extend([target] if os.path.basename(target) == name else [])
+        if len(targets) == int(times):
             os.kill(os.getpid(), number)
         rename(source, target)
 
@@ -38,7 +38,7 @@ def at_rename(number: int, name: str, times: str) -> None:
 
 
 def at_warm_up(number: int, _times: str) -> None:
-    """Send this process a signal while a training compiles its kernels, and let that take a minute."""
+    """Send this process a signal while a training compiles its kernels, for a minute."""
     from rbmbench.training import trainer
 
     def slow(*_):
