@@ -72,7 +72,8 @@ def test_a_workflow_prints_one_line_per_job(tiny):
     count = len(jobs)
     assert lines[start].startswith(f"{count} jobs to run, about ")
     assert [line.partition("/")[0].strip() for line in jobs] == [str(number + 1) for number in range(count)]
-    assert sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in job for job in jobs) == 1
+    assert sum(f"/{count} tiny Figure 1: training, 2 jobs, " in job for job in jobs) == 1
+    assert sum(f"/{count} tiny Table 1: CD-1, bars and stripes, 5 hidden, rate 0.1, " in job for job in jobs) == 1
     assert all(", about " in line for line in jobs[:-1])
     assert last.startswith("Done: open results/tiny/report/index.html; verdicts: 1 ")
     # The last line is the same without jobs.
