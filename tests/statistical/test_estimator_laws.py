@@ -113,7 +113,6 @@ def test_only_leave_one_out_has_the_direction_of_the_model_expectation(m, n, k):
     factor, residue = off_direction("pop_cd_leave_one_out")
     assert residue < 1e-12
     assert factor > 1  # Jensen: E[1 / Z^] > 1 / E[Z^]
-    print(off_direction("pop_cd"), off_direction("cd"))
     assert off_direction("pop_cd")[1] > 1e-3
     assert off_direction("cd")[1] > 1e-3
 

@@ -127,7 +127,6 @@ def test_training_keeps_weights_of_modes_that_pcd_does_not():
         distances[name] = np.abs(model_weights - row_weights).sum(axis=-1) / 2
         last = result.curve[result.curve.iteration == 4000]
         likelihood[name] = last[last.metric == "log_likelihood"].value.to_numpy()
-    print(distances, likelihood)
     assert distances[NAME].max() < 0.15
     assert distances["pcd"].min() > distances[NAME].max()
     assert likelihood[NAME].min() > likelihood["pcd"].max()
