@@ -247,6 +247,7 @@ def test_base_rate_bias_is_the_logit_of_the_rates_of_the_data():
         ({"temperatures": np.array([0.1, 1.0])}, "temperatures: must be an integer, or ascend from 0 to 1"),
         ({"temperatures": np.array([0.0, 0.9])}, "temperatures: must be an integer, or ascend from 0 to 1"),
         ({"base": np.zeros(4)}, r"base: must be finite, of shape \(5,\), got shape \(4,\)"),
+        ({"base": np.array(["0"] * 5)}, r"base: must be finite, of shape \(5,\), got shape \(5,\), <U1"),
         ({"base": np.full(5, np.inf)}, r"base: must be finite, of shape \(5,\)"),
         ({"keys": [1, 2]}, "keys: must be 3 integers, one for each model, got "),
     ],

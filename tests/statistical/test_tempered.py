@@ -298,7 +298,7 @@ def test_estimates_of_device_arrays_equal_those_on_the_host(monkeypatch):
     [
         ({"target_error": 0}, "target_error: must be a positive number of nats, got 0"),
         ({"budget": 0}, "option 'budget': must be an integer >= 1, got 0"),
-        ({"base": np.zeros(4)}, "base: must be finite, of shape (5,), got shape (4,)"),
+        ({"base": np.zeros(4)}, "base: must be finite, of shape (5,), got shape (4,), float64"),
         ({"keys": [1, 2]}, "keys: must be 3 integers, one for each model, got [1, 2]"),
     ],
 )

@@ -206,10 +206,10 @@ def start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
     """Return the visible bias of the base model, float64 (m,); raise a `SettingsError` if it does not fit."""
     if base is None:
         return np.zeros(rbm.visible_units)
-    b0 = np.asarray(base, np.float64)
-    if b0.shape != (rbm.visible_units,) or not np.isfinite(b0).all():
-        raise SettingsError(f"base: must be finite, of shape ({rbm.visible_units},), got shape {b0.shape}")
-    return b0
+    b0 = np.asarray(base)
+    if b0.shape != (rbm.visible_units,) or b0.dtype.kind not in "buif" or not np.isfinite(b0).all():
+        raise SettingsError(f"base: must be finite, of shape ({rbm.visible_units},), got shape {b0.shape}, {b0.dtype}")
+    return b0.astype(np.float64)
 
 
 def keys_of_models(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
