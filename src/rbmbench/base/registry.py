@@ -154,6 +154,11 @@ class Registry(Generic[Part]):
         return maker(**options)
 
 
+def name_of(part: object) -> str:
+    """Return the name under which an instance of a registered class is created: that of its module."""
+    return type(part).__module__.rpartition(".")[2]
+
+
 def positive_integer(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """Return ``value`` if it is an integer of at least ``least``, else raise a `SettingsError` that names the option.
 
@@ -169,7 +174,7 @@ def positive_integer(name: str, value: object, least: int = 1, most: int | None 
 
 def number_within(name: str, value: object, most: float) -> float:
     """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
-    value = value.item() if isinstance(value, np.integer | np.floating) else value
+    value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise SettingsError(f"option {name!r}: must be a number from 0 to {most:g}, got {value!r}")
     return value
@@ -177,7 +182,7 @@ def number_within(name: str, value: object, most: float) -> float:
 
 def number_below_one(name: str, value: object) -> float:
     """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
-    value = value.item() if isinstance(value, np.integer | np.floating) else value
+    value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise SettingsError(f"option {name!r}: must be a number >= 0 and < 1, got {value!r}")
     return value
@@ -185,6 +190,12 @@ def number_below_one(name: str, value: object) -> float:
 
 def truth_value(name: str, value: object) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
-    if not isinstance(value, bool | np.bool_):
+    value = _plain(value)
+    if not isinstance(value, bool):
         raise SettingsError(f"option {name!r}: must be true or false, got {value!r}")
-    return bool(value)
+    return value
+
+
+def _plain(value: object) -> object:
+    """Return a number of NumPy as one of Python, other values as they are."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -311,7 +311,7 @@ class AnnealingSettings(AnnealingBudget):
     seed: Seed = 0
 
 
-LEAST_SWEEPS = 128
+LEAST_SWEEPS = 128  # of a certificate, which keeps 4 samples of each of 32 pieces of a chain
 
 
 class CertificateBudget(Annealed):

@@ -77,15 +77,19 @@ class Checks:
         self.check_schedules(panel, algorithms, location)
         self.check_sizes_of(panel, algorithms, location)
         proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
-        if panel.batch and panel.batch > rows:
-            message = f"must be at most the {rows} rows of the data set, got {panel.batch}"
-            raise self.refuse((*location, "batch"), message)
+        self.check_rows(panel.batch, panel.data, (*location, "batch"))
         if proxy and proxy.rows and proxy.rows > rows:
             message = f"must be at most as many rows as the data set has, {rows}, got {proxy.rows}"
             raise self.refuse((*location, "proxy", "rows"), message)
         size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
         with self._placed(location):
             check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
+
+    def check_rows(self, number: int | None, data: str, location: tuple) -> None:
+        """Refuse more rows than a data set has."""
+        rows = self.paper.data[data].rows
+        if number and number > rows:
+            raise self.refuse(location, f"must be at most the {rows} rows of the data set, got {number}")
 
     def check_labels(self, labels: Iterable[str], location: tuple) -> None:
         """Refuse curves of one label in a panel."""
@@ -117,9 +121,7 @@ class Checks:
             if own_file and not Path(own_file).is_file():
                 message = f"must be a file with your data, got {own_file!r}, which is missing or no regular file"
                 raise self.refuse(("data", name, "options", "path"), message)
-            if entry.batch > entry.rows:
-                message = f"must be at most the {entry.rows} rows of the data set, got {entry.batch}"
-                raise self.refuse(("data", name, "batch"), message)
+            self.check_rows(entry.batch, name, ("data", name, "batch"))
         for name, algorithm in self.paper.algorithms.items():
             for number, stage in enumerate(algorithm.stages):
                 location = ("algorithms", name, *(("schedule", number) if algorithm.schedule else ()))

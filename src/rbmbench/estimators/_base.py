@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.registry import Registry
+from rbmbench.base.registry import Registry, name_of
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import Array
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums, states_like
@@ -24,10 +24,9 @@ NOTHING: Mapping[str, float] = MappingProxyType({})
 def check_continues(estimator: "Estimator", rule: str) -> None:
     """Raise a `SettingsError` if the estimator does not support `Estimator.continue_chains`."""
     if estimator.continues_from is None:
-        name = type(estimator).__module__.rpartition(".")[2]
         raise SettingsError(
             f"update rule {rule!r}: the estimator must have one chain from each row of the mini-batch, "
-            f"persistent chains, or none, which continue within an iteration, got {name!r}"
+            f"persistent chains, or none, which continue within an iteration, got {name_of(estimator)!r}"
         )
 
 

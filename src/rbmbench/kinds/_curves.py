@@ -208,6 +208,7 @@ def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
     if not curves:
         return ()
     means = [np.array(curve.mean, float) for curve in curves]
+    # The level follows from first and largest values: curves may be evaluated at different iterations.
     level = levels(np.array([[mean[0], mean.max()] for mean in means]), share)
     reached = {
         curve.key: first_reached(mean, np.array(curve.x), level) for curve, mean in zip(curves, means, strict=True)

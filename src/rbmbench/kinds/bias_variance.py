@@ -250,12 +250,10 @@ class BiasVariance(Kind):
         checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
         checks.check_one_stage(self.estimators, (*location, "estimators"))
         for name, row in self.rows.items():
-            place, rows = (*location, "rows", name), checks.paper.data[row.data].rows
+            place = (*location, "rows", name)
             checks.check_panel(row, (self.trained_with,), place)
             checks.check_sizes_of(row, self.estimators, place)
-            if row.samples and row.samples > rows:
-                message = f"must be at most the {rows} rows of the data set, got {row.samples}"
-                raise checks.refuse((*place, "samples"), message)
+            checks.check_rows(row.samples, row.data, (*place, "samples"))
 
     def plan(self, planner: Planner, key: str) -> Output:
         rows, runs, estimates, parts = [], [], [], {}

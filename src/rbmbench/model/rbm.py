@@ -178,8 +178,9 @@ class RBM:
         DataError
             If ``clamp`` has another number of columns, or entries other than 0, 1 and missing ones.
         """
-        from rbmbench.model.tempering import clamped_samples, tempered_samples
+        from rbmbench.model.tempering import check_budget, clamped_samples, tempered_samples
 
+        check_budget(count, seed, sweeps, temperatures)
         leading, budget = self.b.shape[:-1], (count, seed, sweeps, temperatures)
         if clamp is None:
             samples = tempered_samples(self.replicas, *budget)

@@ -13,15 +13,22 @@ from rbmbench.kernels import kernels_for, on_host
 from rbmbench.model.rbm import RBM, unchecked_rbm
 
 
+def check_budget(count: int, seed: int, sweeps: int, temperatures: int) -> None:
+    """Raise a `SettingsError` for an argument of `RBM.sample` that is out of range."""
+    positive_integer("count", count, most=MOST_CHAINS)
+    positive_integer("seed", seed, 0, 2**32 - 1)
+    positive_integer("sweeps", sweeps)
+    positive_integer("temperatures", temperatures, least=2)
+
+
 def tempered_samples(
     rbm: RBM, count: int, seed: int, sweeps: int, temperatures: int, first_trial: int = 0
 ) -> np.ndarray:
     """Return the states of ``count`` sets of tempered chains after ``sweeps`` sweeps, uint8 (replicas, count, m).
 
     The RBM has one leading axis of replicas; replica r takes the random numbers of trial ``first_trial`` + r. For the
-    arguments and errors see `RBM.sample`.
+    arguments, as `check_budget` allows them, see `RBM.sample`.
     """
-    _check_budget(count, seed, sweeps, temperatures)
     stream = Stream(seed, range(first_trial, first_trial + len(rbm.W)), Purpose.SAMPLES)
     betas = np.linspace(0, 1, temperatures, dtype=rbm.W.dtype)
     kernels = kernels_for(rbm.W)
@@ -34,14 +41,6 @@ def tempered_samples(
     return on_host(samples[:, :, 0]).astype(np.uint8)
 
 
-def _check_budget(count: int, seed: int, sweeps: int, temperatures: int) -> None:
-    """Raise a `SettingsError` for an argument of `RBM.sample` that is out of range."""
-    positive_integer("count", count, most=MOST_CHAINS)
-    positive_integer("seed", seed, 0, 2**32 - 1)
-    positive_integer("sweeps", sweeps)
-    positive_integer("temperatures", temperatures, least=2)
-
-
 def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: int, temperatures: int) -> np.ndarray:
     """Return samples of the free units of rows given those that are held, uint8 (replicas, rows, count, m).
 
@@ -49,7 +48,6 @@ def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: i
     its weights and visible bias are those of the free units, its hidden bias is c + v_H W_H. Row i of replica r takes
     the random numbers of trial i * replicas + r.
     """
-    _check_budget(count, seed, sweeps, temperatures)
     samples = np.empty((len(rbm.W), len(held), count, rbm.visible_units), np.uint8)
     W, b, c = rbm.on_host().parameters
     for number, row in enumerate(held):

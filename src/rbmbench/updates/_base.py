@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 
+from rbmbench.base.registry import name_of
 from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.kernels import Array, kernels_for
 from rbmbench.model.gibbs import PhaseSums
@@ -68,7 +69,7 @@ class InnerSteps(UpdateRule):
     def check(self, estimator) -> None:
         """Raise a `SettingsError` if the estimator does not support inner steps."""
         super().check(estimator)
-        check_continues(estimator, type(self).__module__.rpartition(".")[2])
+        check_continues(estimator, name_of(self))
 
     def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING) -> float:
         """Return those of all inner steps: later ones start from ends of chains if the estimator continues there."""

@@ -16,7 +16,7 @@ Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.registry import number_within
+from rbmbench.base.registry import name_of, number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets
@@ -33,7 +33,7 @@ class Centered(UpdateRule):
         """Raise a `SettingsError` if the weights of the estimator do not sum to one, or as the base class does."""
         super().check(estimator)
         if not estimator.sums_to_one:
-            rule, name = (type(part).__module__.rpartition(".")[2] for part in (self, estimator))
+            rule, name = map(name_of, (self, estimator))
             raise SettingsError(f"update rule {rule!r}: the estimator must have weights that sum to one, got {name!r}")
 
     def start(self, rbm, data):

@@ -176,6 +176,10 @@ def test_an_algorithm_may_be_a_schedule(config):
             nested("tables", "table1", "rows", "letters_16", "samples", 52153),
             ["table1.rows.letters_16.samples: must be at most the 52152 rows of the data set, got 52153"],
         ),
+        (
+            nested("tables", "table1", "rows", "letters_16", "data", "mnits"),
+            ["rows.letters_16.data", "nearest: 'mnist'"],
+        ),
         (nested("figures", "fig9", COUPLED | {"couplings": ["rbm", "rbm"]}), ["couplings: must differ", "rbm"]),
         (nested("figures", "fig1", "algorithms", "fpcd_1"), ["algorithms: must be a list, got 'fpcd_1'"]),
     ],
