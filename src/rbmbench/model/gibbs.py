@@ -12,6 +12,7 @@ import numpy as np
 
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import Array, chain_kernels, contiguous, kernels_for
+from rbmbench.kernels.threads import divide_rows
 from rbmbench.model.rbm import RBM, Statistics
 
 
@@ -181,9 +182,13 @@ def _half_steps_in_turn(rbm: RBM, states: Array, count: int, stream: Stream, buf
 def _half_steps_at_once(chains, rbm: RBM, hidden: Array, count: int, stream: Stream, buffers: Buffers) -> Array:
     shape, draw = (*hidden.shape[:-1], rbm.visible_units), stream.take(count)
     out = buffers.get(("chain", count % 2), shape if count % 2 else hidden.shape, rbm.W)
-    sizes = enumerate(chains.memory_sizes(hidden.shape[1], *rbm.W.shape[1:]))
-    memory = tuple(buffers.get(("memory of chains", k), (size,), hidden, np.int16) for k, size in sizes)
-    done = chains.run(*rbm.parameters, draw, count, memory, hidden, out)
+
+    def run(part: int, begin: int, end: int) -> Array:
+        sizes = enumerate(chains.memory_sizes(end - begin, *rbm.W.shape[1:]))
+        memory = tuple(buffers.get(("memory of chains", part, k), (size,), hidden, np.int16) for k, size in sizes)
+        return chains.run(*rbm.parameters, draw, count, memory, (begin, end), hidden, out)
+
+    done = divide_rows(run, hidden.shape[1])[0]
     for r in np.flatnonzero(~done):
         restarted = Stream(draw.seed, draw.trials[r : r + 1], draw.purpose, draw.number)
         out[r] = _half_steps_in_turn(rbm[r : r + 1], hidden[r : r + 1].copy(), count, restarted, buffers)[0]

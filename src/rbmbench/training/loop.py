@@ -13,6 +13,7 @@ from rbmbench.base import pace
 from rbmbench.base.pace import Progress
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
+from rbmbench.kernels.threads import threads_of_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.training.checkpoint import Checkpointer, State
 from rbmbench.training.evaluation import Curve, Evaluator
@@ -30,7 +31,8 @@ class Loop:
     """A run in progress.
 
     Parameters of the shards are views of ``rbm``. ``evaluate`` returns the metrics;
-    ``pool`` has the threads for the shards; for ``progress`` see `rbmbench.training.trainer.run`.
+    ``pool`` has the ``threads``: if there are more of them than shards, they share the rows of mini-batches. For
+    ``progress`` see `rbmbench.training.trainer.run`.
     """
 
     def __init__(
@@ -40,10 +42,11 @@ class Loop:
         settings: RunSettings,
         evaluate: Evaluator,
         pool: ThreadPoolExecutor,
+        threads: int,
         progress: Progress | None,
     ):
         self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
-        self.progress = progress
+        self.threads, self.progress = threads, progress
         self.iteration = self.evaluated = 0
         self.spent = np.zeros(len(rbm.W))  # products of each trial until the last evaluation, undone ones included
         self.pace = pace.Pace()
@@ -136,7 +139,8 @@ class Loop:
 
         def advance(shard: Shard) -> None:
             shard.enter(stage, start=True)
-            shard.advance(self.iteration, pause)
+            with threads_of_rows(self.pool, self.threads // len(self.shards)):
+                shard.advance(self.iteration, pause)
 
         list(self.pool.map(advance, self.shards))
         seconds = perf_counter() - started

@@ -149,7 +149,7 @@ def run(
     saved = checkpointer.resume(identity(settings, content(data) | held_out | initial_arrays))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        loop = Loop(rbm, shards, settings, evaluate, pool, progress)
+        loop = Loop(rbm, shards, settings, evaluate, pool, threads, progress)
         _warm_up(Shard(rbm[:1].copy(), device_data, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started

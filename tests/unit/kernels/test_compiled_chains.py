@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Chains in one compiled loop have the states of the kernels of single half steps, bit for bit."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from core_helpers import binary_data, training_stream
 
 from rbmbench import estimators
 from rbmbench.kernels import chain_kernels, kernels_for, ways
+from rbmbench.kernels.threads import threads_of_rows
 from rbmbench.model.gibbs import Buffers, end_of_chain, hidden_mean, run_chain
 from rbmbench.model.rbm import RBM
 from rbmbench.updates import REGISTRY
@@ -59,6 +62,13 @@ def test_states_are_those_of_single_half_steps(size, width):
     assert_equal_states(normal_rbm(visible, hidden, width), rows)
 
 
+@pytest.mark.parametrize("rows", [67, 97, 523])
+@pytest.mark.parametrize("width", [0.1, 40.0])
+def test_states_do_not_depend_on_the_threads_of_rows(rows, width):
+    with ThreadPoolExecutor(5) as executor, threads_of_rows(executor, 5):
+        assert_equal_states(normal_rbm(131, 67, width), rows)
+
+
 @pytest.mark.parametrize("bias", [-3.0, 3.0])
 def test_states_with_few_or_most_units_on_are_equal(bias):
     assert_equal_states(normal_rbm(293, 131, 0.1, bias=bias), 127)
@@ -77,7 +87,7 @@ def test_replicas_with_wide_steps_are_computed_by_single_half_steps():
     sizes = chain_kernels(rbm.W).memory_sizes(29, 131, 67)
     memory = tuple(np.empty(size, np.int16) for size in sizes)
     hidden, out = np.zeros((4, 29, 67), np.float32), np.empty((4, 29, 131), np.float32)
-    done = chain_kernels(rbm.W).run(*rbm.parameters, training_stream(4).next(), 1, memory, hidden, out)
+    done = chain_kernels(rbm.W).run(*rbm.parameters, training_stream(4).next(), 1, memory, (0, 29), hidden, out)
     np.testing.assert_array_equal(done, [True, True, False, False])
     assert_equal_states(rbm, 29)
 

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from core_helpers import binary_data
 
 from rbmbench.kernels import kernels_for, ways
 from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.threads import threads_of_rows
 from shim import NEEDS_COMPILER, cuda_kernels
 
 host_kernels = kernels_for(np.empty(0))
@@ -112,6 +114,17 @@ def test_products_by_tables_do_not_depend_on_other_rows(dtype):
         for rows in (slice(1, 2), slice(3, 130, 2), slice(17, 29)):
             alone = product(host_kernels, states[:, rows], matrix)
             assert alone.tobytes() == together[:, rows].tobytes()
+        for left in (states, column_major(states)):
+            with ThreadPoolExecutor(3) as executor, threads_of_rows(executor, 3):
+                assert product(host_kernels, left, matrix).tobytes() == together.tobytes()
+
+
+@NEEDS_NUMBA
+def test_threads_of_rows_multiply_means_too():
+    states, matrix = states_and_matrix((131, 67, 37), np.float64)
+    states[1, 127, 61], states[2, 3, 5] = 0.25, 0.75  # in the last and in the first part
+    with ways.by_hand("tables"), ThreadPoolExecutor(3) as executor, threads_of_rows(executor, 3):
+        np.testing.assert_allclose(product(host_kernels, states, matrix), exact(states, matrix), rtol=0, atol=1e-12)
 
 
 @DTYPES

@@ -145,10 +145,13 @@ def test_results_do_not_depend_on_threads_shards_pauses_evaluations(schedule, mo
     assert_same(run(DATA, settings), plain)
 
 
-def test_a_single_trial_of_large_layers_with_two_threads_is_equal():
-    # Large enough that BLAS would split a product.
+@pytest.mark.parametrize("estimator", ["cd", "pcd", "pop_cd"])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_single_trial_of_large_layers_with_more_threads_is_equal(estimator, precision):
+    # Large enough that BLAS would split a product, and that compiled chains and products divide the rows.
     data = binary_data(401, 784)
-    options = {"hidden": 16, "batch": 100, "iterations": 3, "threads": 2}
+    options = {"hidden": 61, "batch": 131, "iterations": 3, "threads": 3, "options": {"k": 3}}
+    options |= {"estimator": estimator, "precision": precision}
     three, single = (train(data, **options, trials=trials, first_trial=3 - trials) for trials in (3, 1))
     assert three.rbm.W[2].tobytes() == single.rbm.W[0].tobytes()
 

@@ -318,22 +318,23 @@ def _write_rows(words, out):
 
 
 @compiled()
-def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out, done):
-    """Make half steps of the chains of replicas, the first to the visible layer; write the last states.
+def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, rows, hidden, out, done):
+    """Make half steps of rows (begin, end) of chains, the first to the visible layer, and write the last states.
 
     Only replicas with narrow steps are run; ``done`` receives which.
     """
-    replicas, rows, n = hidden.shape
+    begin, end = rows
+    replicas, count, n = hidden.shape
     m = W.shape[1]
     room = _room(memory[0])
-    visible_words, hidden_words = np.empty((words_of(m), rows), np.uint64), np.empty((words_of(n), rows), np.uint64)
+    visible_words, hidden_words = np.empty((words_of(m), count), np.uint64), np.empty((words_of(n), count), np.uint64)
     for r in range(replicas):
         W_transposed = transposed_copy(W[r])
         to_visible = to_hidden = _rounded(W_transposed, b[r], memory[1])
         if half_steps > 1:
             to_hidden = _rounded(W[r], c[r], memory[2])
         done[r] = to_visible.total + to_hidden.total < WIDEST * (m + n)
-        pack_rows(hidden[r], hidden_words)
+        pack_rows(hidden[r, begin:end], hidden_words[:, begin:end])
         for step in range(half_steps if done[r] else 0):
             key = seed, trials[r], number + np.uint64(step), purpose
             rounded, matrix, transposed, bias = to_visible, W_transposed, W[r], b[r]
@@ -341,11 +342,12 @@ def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out
             if step % 2:
                 rounded, matrix, transposed, bias = to_hidden, W[r], W_transposed, c[r]
                 states, sampled = visible_words, hidden_words
-            for first in range(0, rows, ROWS):
-                of_tile = first, min(rows, first + ROWS)
+            for first in range(begin, end, ROWS):
+                of_tile = first, min(end, first + ROWS)
                 _sample_rows(states, of_tile, rounded, matrix, transposed, bias, key, room, sampled)
         if done[r]:
-            _write_rows(visible_words if half_steps % 2 else hidden_words, out[r])
+            words = visible_words if half_steps % 2 else hidden_words
+            _write_rows(words[:, begin:end], out[r, begin:end])
 
 
 def memory_sizes(rows: int, m: int, n: int) -> tuple[int, int, int]:
@@ -363,9 +365,12 @@ def takes(rows: int, half_steps: int, W) -> bool:
     return half_steps > 0 and all(ways.takes_tables(ways.number(), *shape) for shape in ((rows, m, n), (rows, n, m)))
 
 
-def run(W, b, c, draw, half_steps, memory, hidden, out):
-    """Make half steps from hidden states, and write the last states to ``out``; return whether each replica is done."""
+def run(W, b, c, draw, half_steps, memory, rows, hidden, out):
+    """Make half steps from the hidden states of rows (begin, end), and write the last states to those of ``out``.
+
+    Return whether each replica is done, which depends on its parameters alone.
+    """
     draw.check(len(W))
     done = np.empty(len(W), np.bool_)
-    _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, hidden, out, done)
+    _run(W, b, c, draw.seed, draw.trials, draw.number, draw.purpose, half_steps, memory, rows, hidden, out, done)
     return done

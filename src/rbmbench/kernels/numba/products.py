@@ -14,6 +14,7 @@ from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numba.intrinsics import bits_on, lowest_bit
 from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pack_rows, transposed_copy, words_of
 from rbmbench.kernels.numpy.products import PackedRows, rows_first, sum_rows  # noqa: F401 - sums by the library
+from rbmbench.kernels.threads import divide_rows
 
 FEW_ON = 16  # a row is summed if at most one unit in 16 is on; sums then take half of the time of tables
 BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
@@ -90,18 +91,17 @@ def _multiply_words(words, units, matrix, transposed, out):
 
 
 @compiled()
-def _multiply(states, across, matrix, transposed, out, done):
-    """Write the products of the replicas whose states are all 0 or 1, and whether each is done; return whether all are.
+def _multiply(states, across, matrix, transposed, begin, end, out, done):
+    """Write rows of the products of the replicas whose states there are all 0 or 1, and whether each is done.
 
     ``done`` is an argument: Numba takes 5 microseconds to return an array, as it reads its type from a pickle.
     """
     units = states.shape[1 if across else 2]
-    words = np.empty((words_of(units), out.shape[1]), np.uint64)
+    words = np.empty((words_of(units), end - begin), np.uint64)
     for r in range(len(out)):
-        done[r] = pack_columns(states[r], words) if across else pack_rows(states[r], words)
+        done[r] = pack_columns(states[r][:, begin:end], words) if across else pack_rows(states[r, begin:end], words)
         if done[r]:
-            _multiply_words(words, units, matrix[r], transposed, out[r])
-    return done.all()
+            _multiply_words(words, units, matrix[r], transposed, out[r, begin:end])
 
 
 @compiled()
@@ -128,10 +128,15 @@ def multiply_binary(states, matrix, out):
     rows, across = rows_first(states)
     rows = rows.view()
     rows.flags.writeable = False  # writeability is part of the type, for which Numba compiles anew
-    done = np.empty(len(out), np.bool_)
-    if not _multiply(rows, across, *_operand(matrix), out, done):
-        for r in np.flatnonzero(~done):
-            np.matmul(states[r], matrix[r], out=out[r])
+    operand = _operand(matrix)
+
+    def multiply(part, begin, end):
+        done = np.empty(len(out), np.bool_)
+        _multiply(rows, across, *operand, begin, end, out, done)
+        return done
+
+    for r in np.flatnonzero(~np.logical_and.reduce(divide_rows(multiply, out.shape[1]))):
+        np.matmul(states[r], matrix[r], out=out[r])
 
 
 def _operand(matrix):
