@@ -60,6 +60,7 @@ def groups() -> dict:
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
+        "threads_of_a_trial": steps.threads_of_a_trial,
         "ways_of_products": steps.ways_of_products,
         "update_rules": rules.update_rules,
         "coupled_gradients": coupled.coupled_gradients,

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training steps against their matrix products, dense and binary, against other programs, and against each other."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 import peers
 from rbmbench.kernels import kernels_for
+from rbmbench.kernels.threads import threads_of_rows
 from rbmbench.training.timing import training_step
 from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line, matrix_products
 
-__all__ = ["large_steps", "small_steps", "ways_of_products"]
+__all__ = ["large_steps", "small_steps", "threads_of_a_trial", "ways_of_products"]
 
 LARGE = (784, 500, 500)
 MANY_STEPS = (784, 500, 200)  # CD-24 of Upadhya and Sastry
@@ -59,6 +62,23 @@ def small_steps(clock: Clock) -> list[dict]:
         label = f"CD-{k} step, 784x16, batch 500, 5 trials"
         lines += [line(label, ours, DENSE, FLOOR, dense, aim), line(label, ours, BINARY, PRODUCTS, binary)]
         lines.append(line(f"pop-{label}", weighted, f"CD-{k} step", OTHER, ours, "<= 1.15"))
+    return lines
+
+
+def threads_of_a_trial(clock: Clock) -> list[dict]:
+    """Compare steps of one trial on two threads with those on one; needs two idle cores and elapsed time."""
+    lines = []
+    for name, estimator, k in (("CD-1", "cd", 1), ("CD-10", "cd", 10), ("pop-CD-10", "pop_cd", 10)):
+        step = training_step(*LARGE, estimator, {"k": k})
+        with ThreadPoolExecutor(2) as executor:
+
+            def on_two(step=step, executor=executor):
+                with threads_of_rows(executor, 2):
+                    step()
+
+            on_two.steps = step.steps
+            one, two = clock.best(step, on_two, rounds=120 // k + 10)
+        lines.append(line(f"{name} step on two threads, 784x500, batch 500", two, "one thread", OTHER, one))
     return lines
 
 
