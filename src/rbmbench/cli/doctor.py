@@ -6,7 +6,7 @@ Modules are imported in the functions that use them, so that a broken one affect
 
 import json
 import os
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -127,6 +127,7 @@ def gpus() -> Iterator[Finding]:
 
 def environment() -> Iterator[Finding]:
     """Yield the variables of this package; unknown names with its prefix are a warning."""
+    from rbmbench.cli.parser import SECONDS
     from rbmbench.datasets import without_credentials
 
     for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_")):
@@ -135,6 +136,11 @@ def environment() -> Iterator[Finding]:
         else:
             yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
     yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
+    if seconds := os.environ.get("RBMBENCH_CHECKPOINT_SECONDS"):
+        try:
+            SECONDS(seconds)
+        except ArgumentTypeError as error:
+            yield Finding("RBMBENCH_CHECKPOINT_SECONDS", str(error), FAILED)
 
 
 def backend() -> Iterator[Finding]:

@@ -100,6 +100,9 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
     return number
 
 
+SECONDS = _number(0, math.inf, float)
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
@@ -218,7 +221,7 @@ def _resumable() -> dict[str, dict]:
     arrays = "arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)"
     return {
         "--checkpoint": _file("checkpoint to resume from, and to write"),
-        "--checkpoint-seconds": _argument("SECONDS", least, type=_number(0, math.inf, float), default=seconds or None),
+        "--checkpoint-seconds": _argument("SECONDS", least, type=SECONDS, default=seconds or None),
         "--backend": _name(arrays, default=backend or "auto"),
     }
 

@@ -97,6 +97,14 @@ def test_every_environment_variable_is_listed(repository):
     assert set(re.findall(r"RBMBENCH_[A-Z_]+[A-Z]", text)) == set(doctor.OWN_VARIABLES)
 
 
+def test_seconds_between_checkpoints_that_are_no_number_are_a_failure(monkeypatch):
+    monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "7.5")
+    assert not any(finding.state for finding in doctor.environment())
+    monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "soon")
+    *_, finding = doctor.environment()
+    assert finding == ("RBMBENCH_CHECKPOINT_SECONDS", "must be from 0 to inf, got 'soon'", FAILED)
+
+
 def test_a_password_is_not_shown(monkeypatch):
     monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "https://someone:secret@mirror.example/sets")
     findings = by_name(doctor.environment())
