@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
+from rbmbench.base.errors import ResultsError
 from rbmbench.planning.chart import Chart, ChartPanel, Entry, Image, Series
 from rbmbench.reporting.ranges import array_of, exponent_of, frame_of, full_limits, vertical_limits, without_start
 from rbmbench.reporting.style import BLUE, LOOK, LOOKS, PAGE, VERMILLION, Look, Sheet, finish_axes, look_of, page, theme
@@ -413,8 +414,12 @@ def _add_legend(figure: Figure, chart: Chart, looks: dict[str, Look], sheet: She
 def _show(ax: Axes, image: Image) -> None:
     from PIL import Image as Pictures
 
-    content = base64.b64decode(image.address.partition(",")[2])
-    ax.imshow(np.asarray(Pictures.open(io.BytesIO(content))), interpolation="none")
+    try:
+        content = base64.b64decode(image.address.partition(",")[2])
+        pixels = np.asarray(Pictures.open(io.BytesIO(content)))
+    except (OSError, ValueError):
+        raise ResultsError(f"images: {image.label}, {image.name}: cannot be decoded; make the figure again") from None
+    ax.imshow(pixels, interpolation="none")
 
 
 def _draw_sheets(figure: Figure, chart: Chart, sheet: Sheet) -> None:

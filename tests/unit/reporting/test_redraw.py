@@ -128,6 +128,16 @@ def test_a_damaged_chart_raises_a_one_line_error(kept, capsys):
     assert "cd_1: must have 41 values, one for each x, got 40" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("data", ["A", "AAAA"])  # no base64, and no image
+def test_an_image_that_cannot_be_decoded_raises_a_one_line_error(kept, capsys, data):
+    image = {"key": "cd_1", "label": "CD-1", "name": "filters", "address": f"data:image/png;base64,{data}"}
+    file = kept / f"figures/{KEY}.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"panels": [], "images": [image]}))
+    assert run(kept) == 2
+    message = "images: CD-1, filters: cannot be decoded; make the figure again"
+    assert f"error: {message}\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("scale", ["paper", "desktop"])
 def test_kept_figures_have_specs_and_charts_and_kept_tables_cells(repository, scale):
     folder = repository / "results/reference" / scale
