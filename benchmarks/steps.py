@@ -2,6 +2,7 @@
 """Training steps against their matrix products, dense and binary, against other programs, and against each other."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -9,7 +10,7 @@ import peers
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels.threads import threads_of_rows
 from rbmbench.training.timing import training_step
-from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line, matrix_products
+from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line, matrix_products, within
 
 __all__ = ["large_steps", "small_steps", "threads_of_a_trial", "ways_of_products"]
 
@@ -71,12 +72,7 @@ def threads_of_a_trial(clock: Clock) -> list[dict]:
     for name, estimator, k in (("CD-1", "cd", 1), ("CD-10", "cd", 10), ("pop-CD-10", "pop_cd", 10)):
         step = training_step(*LARGE, estimator, {"k": k})
         with ThreadPoolExecutor(2) as executor:
-
-            def on_two(step=step, executor=executor):
-                with threads_of_rows(executor, 2):
-                    step()
-
-            on_two.steps = step.steps
+            on_two = within(partial(threads_of_rows, executor, 2), step)
             one, two = clock.best(step, on_two, rounds=120 // k + 10)
         lines.append(line(f"{name} step on two threads, 784x500, batch 500", two, "one thread", OTHER, one))
     return lines

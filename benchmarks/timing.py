@@ -2,6 +2,7 @@
 """Timing of functions in alternation, and rows of the table of results."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -9,7 +10,19 @@ import numpy as np
 
 from rbmbench.kernels import ways
 
-__all__ = ["BINARY", "DENSE", "FLOOR", "OTHER", "PEER", "PRODUCTS", "Clock", "in_way", "line", "matrix_products"]
+__all__ = [
+    "BINARY",
+    "DENSE",
+    "FLOOR",
+    "OTHER",
+    "PEER",
+    "PRODUCTS",
+    "Clock",
+    "in_way",
+    "line",
+    "matrix_products",
+    "within",
+]
 
 FLOOR, PRODUCTS, PEER, OTHER = "floor", "products", "peer", "other"
 """Kinds of comparison: with the dense products of the same step, with its products as rbmbench makes them, with another
@@ -46,9 +59,14 @@ class Clock:
 
 def in_way(way: str, function: Callable[[], object]) -> Callable[[], object]:
     """Return the function with all products with binary states made in this way, see `rbmbench.kernels.ways`."""
+    return within(lambda: ways.by_hand(way), function)
+
+
+def within(context: Callable[[], AbstractContextManager], function: Callable[[], object]) -> Callable[[], object]:
+    """Return the function called within a context, with the attribute ``steps`` of the function."""
 
     def run():
-        with ways.by_hand(way):
+        with context():
             function()
 
     run.steps = getattr(function, "steps", 1)

@@ -92,16 +92,19 @@ def _multiply_words(words, units, matrix, transposed, out):
 
 @compiled()
 def _multiply(states, across, matrix, transposed, begin, end, out, done):
-    """Write rows of the products of the replicas whose states there are all 0 or 1, and whether each is done.
+    """Write rows of the products of the replicas whose states there are all 0 or 1; return whether all are.
 
-    ``done`` is an argument: Numba takes 5 microseconds to return an array, as it reads its type from a pickle.
+    The others are marked by False in ``done``, which parts of the rows share. It is an argument: Numba takes 5
+    microseconds to return an array, as it reads its type from a pickle.
     """
     units = states.shape[1 if across else 2]
-    words = np.empty((words_of(units), end - begin), np.uint64)
+    words, all_done = np.empty((words_of(units), end - begin), np.uint64), True
     for r in range(len(out)):
-        done[r] = pack_columns(states[r][:, begin:end], words) if across else pack_rows(states[r, begin:end], words)
-        if done[r]:
+        if pack_columns(states[r][:, begin:end], words) if across else pack_rows(states[r, begin:end], words):
             _multiply_words(words, units, matrix[r], transposed, out[r, begin:end])
+        else:
+            done[r] = all_done = False
+    return all_done
 
 
 @compiled()
@@ -128,15 +131,10 @@ def multiply_binary(states, matrix, out):
     rows, across = rows_first(states)
     rows = rows.view()
     rows.flags.writeable = False  # writeability is part of the type, for which Numba compiles anew
-    operand = _operand(matrix)
-
-    def multiply(part, begin, end):
-        done = np.empty(len(out), np.bool_)
-        _multiply(rows, across, *operand, begin, end, out, done)
-        return done
-
-    for r in np.flatnonzero(~np.logical_and.reduce(divide_rows(multiply, out.shape[1]))):
-        np.matmul(states[r], matrix[r], out=out[r])
+    operand, done = _operand(matrix), np.ones(len(out), np.bool_)
+    if not all(divide_rows(lambda _, *part: _multiply(rows, across, *operand, *part, out, done), out.shape[1])):
+        for r in np.flatnonzero(~done):
+            np.matmul(states[r], matrix[r], out=out[r])
 
 
 def _operand(matrix):
