@@ -131,16 +131,17 @@ def environment() -> Iterator[Finding]:
     from rbmbench.datasets import without_credentials
 
     for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_")):
-        if name in OWN_VARIABLES:
-            yield Finding(name, without_credentials(os.environ[name]))
-        else:
+        value = os.environ[name]
+        if name not in OWN_VARIABLES:
             yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
-    yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
-    if seconds := os.environ.get("RBMBENCH_CHECKPOINT_SECONDS"):
+            continue
         try:
-            SECONDS(seconds)
+            if name == "RBMBENCH_CHECKPOINT_SECONDS" and value:
+                SECONDS(value)
+            yield Finding(name, without_credentials(value))
         except ArgumentTypeError as error:
-            yield Finding("RBMBENCH_CHECKPOINT_SECONDS", str(error), FAILED)
+            yield Finding(name, str(error), FAILED)
+    yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
 
 
 def backend() -> Iterator[Finding]:

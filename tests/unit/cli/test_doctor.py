@@ -101,7 +101,7 @@ def test_seconds_between_checkpoints_that_are_no_number_are_a_failure(monkeypatc
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "7.5")
     assert not any(finding.state for finding in doctor.environment())
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "soon")
-    *_, finding = doctor.environment()
+    (finding,) = (finding for finding in doctor.environment() if finding.subject == "RBMBENCH_CHECKPOINT_SECONDS")
     assert finding == ("RBMBENCH_CHECKPOINT_SECONDS", "must be from 0 to inf, got 'soon'", FAILED)
 
 

@@ -188,8 +188,8 @@ def test_targets_of_a_configuration_limit_its_plan(popcd, paper):
     chosen = popcd.main.model_copy(update={"targets": ("popcd_table1", "popcd_fig1")})
     assert plan(replace(popcd, main=chosen)) == paper.only(["popcd_fig1", "popcd_table1"])
     unknown = popcd.main.model_copy(update={"targets": ("popcd_tabel1",)})
-    with pytest.raises(SettingsError, match=r"^targets: unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; "):
-        plan(replace(popcd, main=unknown))
+    with pytest.raises(SettingsError, match=r"^own.yaml: targets: unknown target 'popcd_tabel1'; nearest: 'popcd_"):
+        plan(replace(popcd, main=unknown, targets_file="own.yaml"))
 
 
 def test_error_of_an_unknown_target_names_the_nearest():
