@@ -58,8 +58,7 @@ def doctor(arguments: Namespace) -> int:
     states = Counter(finding.state for findings in sections.values() for finding in findings)
     failed = FAILED in states
     verdict = f"{FAILED if failed else OK}: {states[OK]} good, warnings: {states[WARNING]}, failed: {states[FAILED]}"
-    keys = ("what", "found", "state")
-    lines = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows in sections.items()}
+    lines = {title: [finding._asdict() for finding in findings] for title, findings in sections.items()}
     report = {"failed": failed, "verdict": verdict, "sections": lines}
     print(json.dumps(report, indent=1, ensure_ascii=False) if arguments.json else verdict)
     return int(failed)

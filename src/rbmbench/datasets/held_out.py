@@ -14,8 +14,8 @@ from rbmbench.datasets._recipe import Recipe, Seed, text, whole_number
 MOST_ROWS = 10**8
 
 
-def _options(found: Any, _recipe: Any) -> tuple[bool, str]:
-    return isinstance(found, dict), "a mapping of options"
+def _options(value: Any, _recipe: Any) -> tuple[bool, str]:
+    return isinstance(value, dict), "a mapping of options"
 
 
 @REGISTRY.register
@@ -78,8 +78,8 @@ class HeldOut(Recipe):
         left = len(whole.train) - self.validation - self.test
         if left < 1:
             raise DataError(
-                f"data set {self.name!r}: options 'validation', 'test': found {self.validation}, {self.test}; "
-                f"allowed: together less than the {len(whole.train)} training rows of {self.data!r}"
+                f"data set {self.name!r}: options 'validation', 'test': must be together less than the "
+                f"{len(whole.train)} training rows of {self.data!r}, got {self.validation}, {self.test}"
             )
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(whole.train))
         train, validation, test = (

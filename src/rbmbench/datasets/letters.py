@@ -34,8 +34,8 @@ class Letters(Recipe):
             digest = content_sha256(rows)
             if digest != entry.content_sha256:
                 raise DataError(
-                    f"{where}: not the {entry.rows} letters: expected rows of sha256 {entry.content_sha256}, "
-                    f"found {len(rows)} rows of sha256 {digest}"
+                    f"{where}: must be the {entry.rows} letters, rows of sha256 {entry.content_sha256}, "
+                    f"got {len(rows)} rows of sha256 {digest}"
                 )
             return rows
 

@@ -45,8 +45,8 @@ class SimulatedRbm(Recipe):
         super().__post_init__()
         if not is_enumerable(self.visible, self.hidden):
             raise SettingsError(
-                f"data set 'simulated_rbm': options 'visible', 'hidden': found {self.visible}, {self.hidden}; "
-                f"allowed: at most {LARGEST_ENUMERABLE_LAYER} for one of them, as rows are sampled exactly"
+                f"data set 'simulated_rbm': options 'visible', 'hidden': one must be at most "
+                f"{LARGEST_ENUMERABLE_LAYER}, since rows are sampled exactly, got {self.visible}, {self.hidden}"
             )
 
     def load(self, _sources=None) -> Dataset:

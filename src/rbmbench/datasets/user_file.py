@@ -15,9 +15,9 @@ from rbmbench.datasets._recipe import Recipe, number, text, whole_number
 from rbmbench.io.guard import UnreadableError
 
 
-def _texts(found: Any, _recipe: Any) -> tuple[bool, str]:
+def _texts(value: Any, _recipe: Any) -> tuple[bool, str]:
     """Check names of columns."""
-    return isinstance(found, list | tuple) and all(isinstance(name, str) for name in found), "a list of texts"
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value), "a list of texts"
 
 
 def may_lack_features(path: str | PathLike) -> bool:

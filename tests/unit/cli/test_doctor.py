@@ -61,23 +61,23 @@ def test_sections_are_the_same_as_text_and_json(capsys, tmp_path, no_cupy):
 
 def test_findings_on_machine_and_software(capsys, no_cupy):
     sections = quick(capsys)[1]["sections"]
-    findings = {line["what"]: line for lines in sections.values() for line in lines}
-    assert findings["numpy"]["found"] == np.__version__
-    assert findings["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
-    assert re.fullmatch(rf"[1-9]\d* usable of {os.cpu_count()}", findings["cores"]["found"])
-    assert re.fullmatch(r"[\d.]+ GB free of [\d.]+ GB", findings["memory"]["found"])
-    assert "CuPy is not installed" in findings["GPU"]["found"]
-    assert "is not installed" in findings["auto, tiny model (16x16, 25 trials)"]["found"]
+    findings = {line["subject"]: line for lines in sections.values() for line in lines}
+    assert findings["numpy"]["result"] == np.__version__
+    assert findings["python"]["result"] == ".".join(map(str, sys.version_info[:3]))
+    assert re.fullmatch(rf"[1-9]\d* usable of {os.cpu_count()}", findings["cores"]["result"])
+    assert re.fullmatch(r"[\d.]+ GB free of [\d.]+ GB", findings["memory"]["result"])
+    assert "CuPy is not installed" in findings["GPU"]["result"]
+    assert "is not installed" in findings["auto, tiny model (16x16, 25 trials)"]["result"]
 
 
 def test_exit_status_is_1_after_a_failure_and_0_after_a_warning(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMBENCH_DATA_MIROR", "a name with a slip")
     code, report = quick(capsys)
     warned = [line for line in report["sections"]["Environment variables"] if line["state"] == WARNING]
-    assert (code, [line["what"] for line in warned]) == (0, ["RBMBENCH_DATA_MIROR"])
+    assert (code, [line["subject"] for line in warned]) == (0, ["RBMBENCH_DATA_MIROR"])
     code, report = quick(capsys, "--mirror", str(tmp_path / "missing"))
     assert (code, report["failed"]) == (1, True)
-    assert "no such folder" in report["sections"]["Data sets"][0]["found"]
+    assert "no such folder" in report["sections"]["Data sets"][0]["result"]
 
 
 def test_a_section_that_raises_has_failed_and_others_are_shown(capsys, monkeypatch):
@@ -85,8 +85,8 @@ def test_a_section_that_raises_has_failed_and_others_are_shown(capsys, monkeypat
     code, report = quick(capsys)
     assert code == 1
     [line] = [line for lines in report["sections"].values() for line in lines if line["state"] == FAILED]
-    assert line["what"] == "Machine"
-    assert line["found"].startswith("could not be examined (ModuleNotFoundError: import of psutil halted")
+    assert line["subject"] == "Machine"
+    assert line["result"].startswith("could not be examined (ModuleNotFoundError: import of psutil halted")
     assert tuple(report["sections"]) == TITLES
 
 

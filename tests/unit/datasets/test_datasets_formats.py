@@ -149,7 +149,7 @@ def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
 def test_letters_file_with_other_rows_raises(letters_folder, rows, tmp_path):
     (letters_folder / "ocr_taskar.mat").unlink()
     (letters_folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[1:])))
-    with pytest.raises(DataError, match=r"letter\.data\.gz: not the 11 letters: expected .* found 10 rows") as error:
+    with pytest.raises(DataError, match=r"letter\.data\.gz: must be the 11 letters, .* got 10 rows") as error:
         datasets.load("letters", mirror=letters_folder.parent, cache=tmp_path / "cache")
     assert content_sha256(in_order(rows)) in str(error.value)
 

@@ -194,7 +194,7 @@ def _filled(value: object, names: Mapping[str, object], place: str) -> object:
         return value
     for name in re.findall(PLACEHOLDER, value):
         if name not in names:
-            message = unknown_name("placeholder", name, names) if names else f"found {{{name}}} without the key 'each'"
+            message = unknown_name("placeholder", name, names) if names else f"has {{{name}}} without the key 'each'"
             raise SettingsError(f"{place}: {message}")
     if (alone := re.fullmatch(PLACEHOLDER, value)) and isinstance(names[alone[1]], int):
         return names[alone[1]]
