@@ -4,13 +4,14 @@
 Compiled kernels compute rows independently, and release the interpreter's lock: results do not depend on the division.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 LEAST_ROWS = 32
 """Rows of a part: with fewer, making tables of sums takes longer than the rows."""
@@ -26,6 +27,16 @@ def threads_of_rows(executor: Executor, count: int) -> Iterator[None]:
         yield
     finally:
         _threads.reset(token)
+
+
+def map_items(executor: Executor, threads: int, compute: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
+    """Return compute(item) of all items, side by side; with more threads than items these share the rows of items."""
+
+    def compute_item(item: Item) -> T:
+        with threads_of_rows(executor, threads // len(items)):
+            return compute(item)
+
+    return list(executor.map(compute_item, items))
 
 
 def divide_rows(compute: Callable[[int, int, int], T], rows: int) -> list[T]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from operator import methodcaller
 from time import perf_counter
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from rbmbench.base import pace
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import Array, is_host_array, kernels_for, on_host
+from rbmbench.kernels.threads import map_items
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
@@ -102,7 +104,7 @@ class Annealing:
             while (done := sum(map(len, finished))) < models:
                 group = self._group(done, threads, begun)
                 first, begun = begun.steps if begun else 0, None
-                for step in self._pieces(group, first, pool):
+                for step in self._pieces(group, first, pool, threads):
                     if progress:
                         progress(done * steps + step * sum(len(shard.rbm.W) for shard in group), models * steps)
                     if pause:
@@ -125,13 +127,13 @@ class Annealing:
                 group[-1].begin(self._start(cut, self._models[cut], stream))
         return group
 
-    def _pieces(self, group: list[ParticleShard], step: int, pool) -> Iterator[int]:
+    def _pieces(self, group: list[ParticleShard], step: int, pool, threads: int) -> Iterator[int]:
         """Advance the shards piece by piece; yield the number of steps done after each piece."""
         piece = pace.Pace()
         while step < len(self._schedule) - 1:
             started = perf_counter()
             temperatures = self._schedule[step : step + piece.steps + 1]
-            list(pool.map(lambda shard, betas=temperatures: shard.advance(betas), group))
+            map_items(pool, threads, methodcaller("advance", temperatures), group)
             step += len(temperatures) - 1
             piece.update(len(temperatures) - 1, perf_counter() - started)
             yield step

@@ -31,6 +31,7 @@ from rbmbench.base.metrics import NORMAL, TAILS
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
+from rbmbench.kernels.threads import map_items
 from rbmbench.likelihood.annealing import base_rate_bias, keys_of_models, log_of_base, start_bias
 from rbmbench.likelihood.trajectories import acceptance, bennett_log_partition
 from rbmbench.model.rbm import RBM
@@ -134,10 +135,10 @@ def tempered_log_partition(
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         for first in range(0, len(temperings), threads):
             group, piece = temperings[first : first + threads], pace.Pace()
-            list(pool.map(lambda tempering: tempering.start(data), group[max(0, len(states) - first) :]))
+            map_items(pool, threads, methodcaller("start", data), group[max(0, len(states) - first) :])
             while not all(len(tempering.estimate) for tempering in group):
                 started = perf_counter()
-                list(pool.map(methodcaller("advance", piece.steps), group))
+                map_items(pool, threads, methodcaller("advance", piece.steps), group)
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
                     spent = [budget if len(t.estimate) else min(t.sets.products, budget) for t in temperings]

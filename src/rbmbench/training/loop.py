@@ -13,7 +13,7 @@ from rbmbench.base import pace
 from rbmbench.base.pace import Progress
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
-from rbmbench.kernels.threads import threads_of_rows
+from rbmbench.kernels.threads import map_items
 from rbmbench.model.rbm import RBM
 from rbmbench.training.checkpoint import Checkpointer, State
 from rbmbench.training.evaluation import Curve, Evaluator
@@ -139,10 +139,9 @@ class Loop:
 
         def advance(shard: Shard) -> None:
             shard.enter(stage, start=True)
-            with threads_of_rows(self.pool, self.threads // len(self.shards)):
-                shard.advance(self.iteration, pause)
+            shard.advance(self.iteration, pause)
 
-        list(self.pool.map(advance, self.shards))
+        map_items(self.pool, self.threads, advance, self.shards)
         seconds = perf_counter() - started
         self.pace.update(pause - self.iteration, seconds)
         self.iteration = pause

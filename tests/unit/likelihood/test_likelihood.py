@@ -15,6 +15,7 @@ from rbmbench.likelihood import (
     exact_log_partition,
     exact_model_statistics,
     log_likelihood,
+    tempered_log_partition,
 )
 from rbmbench.model.rbm import RBM
 
@@ -140,6 +141,16 @@ def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch, block_bytes):
     split = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
     for array, other in zip(whole, split, strict=True):
         np.testing.assert_allclose(other, array, rtol=1e-12)
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_threads_that_share_the_chains_of_a_model_do_not_change_its_log_partition(models):
+    rbm, data = random_rbm(67, 97, (models,), scale=0.2, dtype=np.float32), binary_data(31, 67)
+    annealed = [ais_log_partition(rbm, 131, 23, threads=threads) for threads in (1, 5)]
+    tempered = [tempered_log_partition(rbm, data, budget=5000, threads=threads) for threads in (1, 5)]
+    for alone, shared in (annealed, tempered):
+        assert shared.log_partition.tobytes() == alone.log_partition.tobytes()
+        assert shared.standard_error.tobytes() == alone.standard_error.tobytes()
 
 
 def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
