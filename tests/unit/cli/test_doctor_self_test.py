@@ -82,5 +82,5 @@ def test_exit_status_is_that_of_the_self_test(capsys, monkeypatch, tmp_path, cod
         monkeypatch.setattr(numba_kernels, "hidden_log_weights", kernel)
     assert main(["doctor", "--json", "--results", str(tmp_path)]) == code
     report = json.loads(capsys.readouterr().out)
-    failed = [line["what"] for line in report["sections"]["Self-test"] if line["state"] == FAILED]
+    failed = [line["subject"] for line in report["sections"]["Self-test"] if line["state"] == FAILED]
     assert (report["failed"], failed) == (bool(code), [f"numba: {LIKELIHOOD}"] * code)
