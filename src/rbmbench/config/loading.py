@@ -24,8 +24,8 @@ class Configuration:
     published: Mapping[str, Paper]  # without the overrides, by key
     # printed numbers of ``config/claims/KEY.yaml``, by key and table
     published_tables: Mapping[str, Mapping[str, object]]
-    studies: tuple[str, ...] = ()  # keys of studies of our own among the papers: their files are beside config.yaml
-    targets_file: str = ""  # the file of ``main.targets``, for errors
+    studies: tuple[str, ...]  # keys of studies of our own among the papers: their files are beside config.yaml
+    layers: Layers  # the files that ``main`` was merged from, for errors
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, object] | None = None) -> Configuration:
@@ -60,7 +60,7 @@ def load(files: Iterable[str | Path], config: Mapping[str, object] | None = None
         values = _without_nulls(merged(settings, main.overrides.get(key, {})), settings)
         papers.append(checked_paper(key, Layers(((str(file), settings), *overrides)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
-    return Configuration(main, tuple(papers), published, tables, tuple(studies), layers.place(("targets",)))
+    return Configuration(main, tuple(papers), published, tables, tuple(studies), layers)
 
 
 def _load_plugins(layers: Layers, main: MainConfig) -> None:

@@ -136,9 +136,9 @@ def tempered_log_partition(
         for first in range(0, len(temperings), threads):
             group, piece = temperings[first : first + threads], pace.Pace()
             map_items(pool, threads, methodcaller("start", data), group[max(0, len(states) - first) :])
-            while not all(len(tempering.estimate) for tempering in group):
+            while unfinished := [tempering for tempering in group if not len(tempering.estimate)]:
                 started = perf_counter()
-                map_items(pool, threads, methodcaller("advance", piece.steps), group)
+                map_items(pool, threads, methodcaller("advance", piece.steps), unfinished)
                 piece.update(piece.steps, perf_counter() - started)
                 if progress:
                     spent = [budget if len(t.estimate) else min(t.sets.products, budget) for t in temperings]

@@ -45,7 +45,7 @@ def plan(configuration: Configuration) -> Plan:
         try:
             result = result.only(configuration.main.targets)
         except SettingsError as error:
-            raise SettingsError(f"{configuration.targets_file}: targets: {error}") from None
+            raise configuration.layers.refuse(("targets",), str(error)) from None
     texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs.values()]
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
     for place, text in texts:

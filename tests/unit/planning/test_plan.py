@@ -6,6 +6,7 @@ import pytest
 from planned import ids_shown, planned_here
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.config.layers import Layers
 from rbmbench.config.loading import load, merged
 from rbmbench.planning.jobs import derived_seed
 from rbmbench.planning.plan import plan
@@ -188,8 +189,10 @@ def test_targets_of_a_configuration_limit_its_plan(popcd, paper):
     chosen = popcd.main.model_copy(update={"targets": ("popcd_table1", "popcd_fig1")})
     assert plan(replace(popcd, main=chosen)) == paper.only(["popcd_fig1", "popcd_table1"])
     unknown = popcd.main.model_copy(update={"targets": ("popcd_tabel1",)})
-    with pytest.raises(SettingsError, match=r"^own.yaml: targets: unknown target 'popcd_tabel1'; nearest: 'popcd_"):
-        plan(replace(popcd, main=unknown, targets_file="own.yaml"))
+    layers = Layers((*popcd.layers.parts, ("own.yaml", {"targets": ["popcd_tabel1"]})))
+    message = r"^own\.yaml: targets: unknown target 'popcd_tabel1'; nearest: 'popcd_table1'; "
+    with pytest.raises(SettingsError, match=message):
+        plan(replace(popcd, main=unknown, layers=layers))
 
 
 def test_error_of_an_unknown_target_names_the_nearest():
