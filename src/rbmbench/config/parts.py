@@ -153,6 +153,9 @@ class Algorithm(Look):
     update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
     rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
     initial: Initial | None = Field(default=None, description="distribution of the parameters; null: the panel's")
+    trials: Count | None = Field(
+        default=None, description="most trials of its curves, if it takes long; null: all trials of the panel"
+    )
     schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
         default=None, description="stages instead of a single estimator; each continues from the one before"
     )

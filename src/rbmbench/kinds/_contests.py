@@ -173,7 +173,7 @@ class Contests(OfContests):
         for name, contest in self.contests.items():
             entries = []
             for algorithm, rate, panel, _ in self.trainings(planner.paper, contest):
-                run = planner.run(panel, algorithm)
+                run = planner.run(panel, algorithm, planner.trials(panel))  # ranks compare the same trials
                 annealed = planner.evaluation(panel, run)
                 jobs += [run.id, annealed.id] if annealed else [run.id]
                 [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Planning common to kinds of figures and tables: runs, evaluations, and their entries in specs."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,7 +66,7 @@ class Planner:
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,
             schedule=schedule_of(recipe, panel),
-            trials=trials or panel.trials or defaults.trials,
+            trials=trials or min(self.trials(panel), recipe.trials or math.inf),
             seed=self.seed("train", panel.data, panel.hidden),
         )
 
@@ -87,7 +88,7 @@ class Planner:
 
         All of them begin with the initial parameters of the first one.
         """
-        runs = {algorithm: self.settings(panel, algorithm) for algorithm in algorithms}
+        runs = {algorithm: self.settings(panel, algorithm, self.trials(panel)) for algorithm in algorithms}
         steps = {algorithm: run.schedule[0].model_dump(exclude={"until"}) for algorithm, run in runs.items()}
         common = next(iter(runs.values())).model_dump(include=set(TimingSettings.model_fields))
         settings = TimingSettings(**common, algorithms=steps, rounds=rounds, seconds=seconds)
@@ -134,7 +135,11 @@ class Planner:
     def trained(self, panel: Panel) -> dict[str, object]:
         """Return the settings of training of a panel, for its spec: `planning.specs.Trained`."""
         settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
-        return settings | {"trials": panel.trials or self.paper.defaults.trials}
+        return settings | {"trials": self.trials(panel)}
+
+    def trials(self, panel: Panel) -> int:
+        """Return the trials of a panel; runs of an algorithm may have fewer, see `config.parts.Algorithm`."""
+        return panel.trials or self.paper.defaults.trials
 
     def labelled(self, folders: Mapping[str, str]) -> list[dict[str, object]]:
         """Return the runs of a panel for its spec, from their folders by algorithm."""

@@ -287,6 +287,17 @@ def test_an_algorithm_overrides_rate_and_initial_parameters(popcd, paper):
     assert panel.rates == (0.1, 0.7, 0.01)
 
 
+def test_curves_of_an_algorithm_may_have_fewer_trials_than_their_panel(popcd, paper):
+    few = changed(popcd, {"algorithms": {"cd_1": {"trials": 3}, "pcd_1": {"trials": 1009}}})
+    output = plan(few).figures["popcd_fig1"]
+    panel = output.spec.panels[0]
+    trials = {run.algorithm: plan(few).jobs[run.folder.rpartition("/")[2]].settings.trials for run in panel.runs}
+    published = paper.figures["popcd_fig1"].spec.panels[0].trials
+    assert panel.trials == published
+    assert trials == dict.fromkeys(trials, published) | {"cd_1": 3}
+    assert {(item.algorithm, item.setting, item.value) for item in output.spec.differences} == {("cd_1", "trials", 3)}
+
+
 def test_notes_of_a_spec_have_the_reading_of_its_figure(popcd):
     change = {"figures": {"fig1": {"reading": "rates divided by ten"}}}
     spec = plan(changed(popcd, change)).figures["popcd_fig1"].spec
