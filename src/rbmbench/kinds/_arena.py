@@ -61,14 +61,14 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
     def caption(self, results: pd.DataFrame) -> str:
         return VIEWS[self.kind].caption(self, self.numbers(results))
 
-    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
-        """Return the ranks of an algorithm, see `standings`; other figures have no evidence."""
-        ranks = standings(results).query("algorithm == @name")
-        if self.kind != "arena_ranks" or ranks.empty:
+    def evidence(self, results: pd.DataFrame, name: str, cost: str = "products", **_: object) -> Source | None:
+        """Return the ranks of an algorithm at a cost, see `standings`, in a figure of ranks."""
+        ranks = standings(results).query("algorithm == @name and cost == @cost")
+        if ranks.empty:
             return None
         fields = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
         fields["place"] = Place(self.key, "contests", name, is_exact=False)
-        budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
+        budget = {"trials": ranks.dropna(subset="rank").groupby("contest").size().min()}
         return Source(label=self.labels[name], frame=ranks, budget=budget, **fields)
 
 
@@ -275,7 +275,10 @@ def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
             x=Axis(title="learning rate", log=True, places=tuple(sorted(of_contest["rate"].unique()))),
             y=Axis(**y, range=(low - pad, best.max() + pad)),
             series=tuple(curves),
-            marks=tuple(Mark(key=row.algorithm, at=row.rate, height=row.mean) for row in chosen.itertuples()),
+            marks=tuple(
+                Mark(key=row.algorithm, at=row.rate, height=row.mean)
+                for row in chosen.dropna(subset="mean").itertuples()
+            ),
         )
         panels.append(panel)
     return _chart(spec, panels, Layout(shade=0))

@@ -72,11 +72,6 @@ class LearningCurvesSpec(CurvesFigure):
         return "epoch" if self.panels[0].epoch else "iteration"
 
     @property
-    def has_one_trial(self) -> bool:
-        """Whether no panel has several trials."""
-        return all(panel.trials == 1 for panel in self.panels)
-
-    @property
     def changed(self) -> tuple[Difference, ...]:
         """The unpublished settings that the metrics of their panels depend on."""
         metrics = {panel.name: panel.metrics for panel in self.panels}
@@ -107,14 +102,14 @@ class LearningCurvesSpec(CurvesFigure):
             panels=tuple(_panel(self, panel, results) for panel in self.panels),
             legend=Legend(
                 entries=tuple(_entries(self, results.summary)),
-                title="; ".join([band_note(self), *_estimate_notes(results.summary)]),
+                title="; ".join([band_note(self, results), *_estimate_notes(results.summary)]),
             ),
             machines=charts.machines(results.runs.values()),
         )
 
     def caption(self, results: CurveResults) -> str:
         notes = [*variant_notes(self), *_metric_notes(self, results.summary)]
-        if self.has_one_trial:
+        if results.has_one_trial:
             notes.append("Lines: a single trial.")
         else:
             low, high = self.band.percent
@@ -144,13 +139,10 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
     metric, epoch = metric_of(panel.metrics[0]), panel.epoch or 1
     title = panel.data if summary.empty else summary["data_title"].iloc[0]
     initial = initial_words(panel.initial) if panel.initial else []
-    words = [
-        f"{title}, {count(panel.hidden)} hidden units",
-        f"rate {listed([f'{rate:g}' for rate in summary['rate'].unique()])}",
-    ]
+    rates = [f"{rate:g}" for rate in panel.rates or (panel.rate,)]
+    words = [f"{title}, {count(panel.hidden)} hidden units", f"rate {listed(rates)}"]
     words += [f"mini-batches of {panel.batch}"] * bool(panel.batch) + initial
-    rates = ", ".join(f"{rate:g}" for rate in panel.rates or (panel.rate,))
-    heading = [f"α = {rates}, {panel.hidden} hidden", *filter(None, [panel.note])]
+    heading = [f"α = {', '.join(rates)}, {panel.hidden} hidden", *filter(None, [panel.note])]
     heading += [f"batch {panel.batch}"] * bool(panel.batch) + initial
     series = tuple(_curves(panel, summary, results.runs, epoch))
     return ChartPanel(
@@ -226,6 +218,7 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, re
         yield ", ".join(reduced)
     if labels := missing(spec, panel.name):
         yield f"without {', '.join(labels)}"
+    yield from _fewer_trials(spec, panel, results)
     omitted = results.left_out.get(panel.name, ())
     yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
     if len(omitted) > MOST_OMITTED:
@@ -234,6 +227,15 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, re
         yield results.doubts[panel.name]
     if less := cuts(spec, panel.name, titled=False, only=ANNEALING):
         yield f"annealing: {', '.join(less)}"
+
+
+def _fewer_trials(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) -> Iterator[str]:
+    """Yield the trials of curves that have fewer than their panel, also in the paper's own settings."""
+    named = {change.algorithm for change in spec.of_part(panel.name) if change.setting == "trials"}
+    for run in panel.runs:
+        trials = results.runs[run.folder].meta.get("trials", panel.trials)
+        if trials < panel.trials and not named & {"", run.algorithm}:
+            yield f"{trials} of {panel.trials} trials for {run.label}"
 
 
 def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]:
@@ -268,7 +270,8 @@ def figure_notes(spec: LearningCurvesSpec, results: CurveResults) -> Iterator[st
         changes = [change for change in spec.of_part(panel.name) if any(map(change.changes, panel.metrics))]
         annealed = cuts(spec, panel.name, titled=False, only=ANNEALING)
         less = [words + " of the annealing" * (words in annealed) for words in reductions(changes, titled=False)]
-        if less := [*less, *(f"no {label}" for label in missing(spec, panel.name))]:
+        less += [*_fewer_trials(spec, panel, results), *(f"no {label}" for label in missing(spec, panel.name))]
+        if less:
             yield f"Panel {panel.name}: {listed(less)}."
     yield from (f"Panel {name}: left out of the means: {listed(words)}." for name, words in results.left_out.items())
     yield from (f"Panel {name}: {words}." for name, words in results.doubts.items())
@@ -302,9 +305,9 @@ def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def band_note(spec: LearningCurvesSpec) -> str:
+def band_note(spec: LearningCurvesSpec, results: CurveResults) -> str:
     """Return a note on lines and bands of a figure: "line: mean over trials; band: 10–90 % quantile over trials"."""
-    if spec.has_one_trial:
+    if results.has_one_trial:
         return "line: a single trial"
     band, (low, high) = spec.band, spec.band.percent
     note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median

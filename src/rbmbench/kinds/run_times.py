@@ -26,7 +26,7 @@ from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Folder, RunFolder, Source, TableSpec, Trained
-from rbmbench.reporting.frames import data_of, machine_of, training_seconds
+from rbmbench.reporting.frames import data_of, timed_alike, training_seconds
 from rbmbench.reporting.text_tables import part_of, significant
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_notes
 
@@ -95,9 +95,9 @@ class RunTimesSpec(TableSpec, Trained):
         table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
         # Algorithms may have different iterations, so times per iteration are compared.
         table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
-        machine = machine_of(metas[self.reference])
-        same_machine = [machine_of(metas[algorithm]) == machine for algorithm in table["algorithm"]]
-        table["ratio"] = table["ratio"].where(same_machine)
+        reference_run = timed_alike(metas[self.reference])
+        alike = [timed_alike(metas[algorithm]) == reference_run for algorithm in table["algorithm"]]
+        table["ratio"] = table["ratio"].where(alike)
         pairs = table[["algorithm", "with_log_likelihood"]].to_numpy()
         table["published_seconds"] = pd.Series([self.published.seconds(*pair) for pair in pairs], dtype=float)
         table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
@@ -153,7 +153,7 @@ class RunTimesSpec(TableSpec, Trained):
         )
         notes = [*notes_of_times(self, numbers, self.published.machine)]
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
-            notes.append(f"Without a ratio, run on another machine: {listed(apart)}.")
+            notes.append(f"Without a ratio, run on another machine or with other trials: {listed(apart)}.")
         return Table(parts=(part_of(caption, table, 1, published),), notes=tuple(notes))
 
     def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:

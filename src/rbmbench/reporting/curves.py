@@ -111,6 +111,11 @@ class CurveResults:
         """Means, bands and intervals of estimates: see `rbmbench.reporting.frames`."""
         return with_estimates(summarise(self.frame, self.band), self.panels, self.runs)
 
+    @property
+    def has_one_trial(self) -> bool:
+        """Whether every curve is that of a single trial."""
+        return bool((self.summary["trials"] == 1).all())
+
     @cached_property
     def certainty(self) -> pd.DataFrame:
         """Errors of log Z: see `rbmbench.reporting.frames.annealing_certainty`."""
@@ -226,12 +231,17 @@ class Curves:
         """The final value of every trial, by trial."""
         return self.trials.loc[:, self.late].mean(axis=1)
 
-    @property
-    def errors(self) -> np.ndarray | None:
-        """Standard errors (evaluations,) of the estimates of a single trial; None for several or exact values."""
-        if len(self.trials) != 1 or (name := ERRORS.get(self.metric)) not in set(self.files.curve["metric"]):
+    def errors(self, trial: int) -> np.ndarray | None:
+        """Return the standard errors (evaluations,) of the estimates of a trial; None for exact values."""
+        if (name := ERRORS.get(self.metric)) not in set(self.files.curve["metric"]):
             return None
-        return self.files.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
+        return self.files.trials(name).loc[trial, self.trials.columns].to_numpy()
+
+    def of_trials(self, trials: pd.Index) -> np.ndarray:
+        """Return the values of some trials (trials, evaluations); the mean, as often, of a curve without all of them."""
+        if trials.isin(self.trials.index).all():
+            return self.trials.loc[trials].to_numpy()
+        return np.tile(self.mean.to_numpy(), (len(trials), 1))
 
     def near(self, iteration: float) -> np.ndarray:
         """Return the mask of the evaluations within half of `FINAL_SHARE` of an iteration, and of the nearest one."""

@@ -179,6 +179,11 @@ def machine_of(meta: Meta) -> tuple:
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
 
 
+def timed_alike(meta: Meta) -> tuple:
+    """Return `machine_of` and the trials, which advance together: runs that share both have comparable iterations."""
+    return *machine_of(meta), meta["trials"]
+
+
 def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return the curves of all panels of a figure, of the metrics of each panel, in one tidy frame.
 
@@ -193,7 +198,8 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
             trials, data = runs[run.folder].trials(metric), runs[run.folder].data
         except ResultsError as error:
             raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-        labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
+        rate = first_rate(runs[run.folder], panel)
+        labels = [panel.name, panel.data, data["title"], panel.hidden, rate, run.algorithm, run.label]
         labels += [data["stand_in"], data["rows"]]
         rows = {
             "trial": np.repeat(trials.index, trials.shape[1]),
@@ -203,6 +209,12 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
         }
         frames.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
     return pd.concat(frames, ignore_index=True)
+
+
+def first_rate(run: RunData, panel: PanelSpec) -> float:
+    """Return the learning rate of a run, the first one of a schedule: algorithms may have their own."""
+    first, *_ = [*run.meta.get("settings", {}).get("schedule", ()), {}]
+    return first.get("rate", panel.rate)
 
 
 def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
@@ -257,7 +269,7 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the last means of `summarise`, per sample: a row per panel and metric, a column per algorithm."""
     curves = summary.groupby(["panel", "algorithm", "metric"])
     last = summary[summary["iteration"] == curves["iteration"].transform("max")]
-    table = last.pivot(index=["panel", "data_title", "rate", "metric"], columns="label", values="mean")
+    table = last.pivot(index=["panel", "data_title", "metric"], columns="label", values="mean")
     return table[list(last["label"].unique())]
 
 
@@ -289,16 +301,16 @@ def annealing_certainty(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]
 
 
 def run_settings(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
-    """Return the settings that the runs of each panel share: a row per panel, in the order of the figure."""
+    """Return the settings of the runs of each panel, all values where they differ: a row per panel, in its order."""
     rows = []
-    for panel in panels:
-        first = runs[panel.runs[0].folder]
-        settings = first.meta.get("settings", {})
-        row = {"panel": panel.name, "data": first.data["title"]}
-        row |= {key: getattr(panel, key) for key in ("hidden", "rate", "iterations", "trials")}
+    for panel, run in ((panel, runs[run.folder]) for panel in panels for run in panel.runs):
+        settings = run.meta.get("settings", {})
+        row = {"panel": panel.name, "data": run.data["title"], "hidden": panel.hidden, "rate": first_rate(run, panel)}
+        row |= {"iterations": panel.iterations, "trials": run.meta.get("trials", panel.trials)}
         row |= {key: settings.get(key) for key in ("batch", "evaluate_every", "precision", "seed")}
         rows.append(row | {"initial parameters": ", ".join(initial_words(settings.get("initial") or {}))})
-    return pd.DataFrame(rows).set_index("panel")
+    values = pd.DataFrame(rows, dtype=object).groupby("panel", sort=False).agg(lambda column: list(column.unique()))
+    return values.map(lambda several: several[0] if len(several) == 1 else ", ".join(map(str, several)))
 
 
 def initial_words(initial: Mapping[str, object]) -> list[str]:

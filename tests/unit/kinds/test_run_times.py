@@ -76,7 +76,7 @@ def test_runs_on_another_machine_have_no_ratio(tmp_path):
     table = table_of(values)
     assert table["ratio"].isna().tolist() == [False, True, False]
     words = parse(RunTimesSpec, values, "test").table(table).notes
-    assert words[-1] == "Without a ratio, run on another machine: UCD."
+    assert words[-1] == "Without a ratio, run on another machine or with other trials: UCD."
 
 
 def test_annealing_counts_as_evaluation(tmp_path):

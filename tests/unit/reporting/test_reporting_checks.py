@@ -51,6 +51,9 @@ KNOWN = [
     ("final_spread", SLOPES, CURVES, ((-1 - 20 * 4.5 / 200) - (-3 - 18 * 4.5 / 200)) / (20 - 20 * 4.5 / 200)),
     # Both end below their start.
     ("final_spread", {"one": steps(-5, -8), "two": steps(-5, -9)}, CURVES, math.inf),
+    # Leads beside a curve that falls are infinite.
+    ("final_lead", {"one": steps(-20, -10), "two": steps(-20, -30)}, PAIR, math.inf),
+    ("gain_after", {"one": steps(-10, *[-30] * 20, *[-18] * 20)}, {"curve": ONE, "after": 1000}, math.inf),
     ("gain_after", {"one": steps(-30, *[-10] * 20, *[-9] * 20)}, {"curve": ONE, "after": 1000}, 1 / 20),
     ("peak_difference", FALLING, PAIR, 2.0),
     ("peak_spread", FALLING, CURVES, 2 / 10),
@@ -74,6 +77,28 @@ def test_reach_difference_of_curves_that_reach_a_level_together_is_0(tmp_path):
     for curve, expected in ((ONE, 0.0), ("fig1.a.best", math.inf)):
         options = {"curve": curve, "against": TWO, "share": 0.9, "metric": "log_likelihood"}
         assert MEASUREMENTS["reach_difference"](source, **options).value == expected
+
+
+def test_reach_difference_beside_a_curve_of_one_trial_is_that_of_all_other_trials(tmp_path):
+    slopes = np.array([1.0, 1.25, 1.5, 2.0, 2.25])[:, None] * np.arange(21)
+    curves = {"one": np.minimum(slopes, 20) - 20, "two": np.minimum(slopes / 2, 20) - 20}
+    options = {"share": 0.5, "metric": "log_likelihood"} | PAIR
+    alone = MEASUREMENTS["reach_difference"](evidence(tmp_path / "alone", curves), **options)
+    best = np.linspace(-20, 0, 21)[None]  # the level stays -10
+    measurement = MEASUREMENTS["reach_difference"](evidence(tmp_path / "beside", curves | {"best": best}), **options)
+    assert (measurement.value, measurement.low, measurement.high) == (alone.value, alone.low, alone.high)
+    assert measurement.high > measurement.low
+    assert sorted(source.budget["trials"] for source in measurement.sources) == [1, 5, 5]
+
+
+def test_difference_from_a_curve_of_one_trial_has_the_interval_of_its_estimates(tmp_path):
+    values = {"one": rising(-5.0, 1), "two": rising(-6.0, 1)}
+    annealed = {"effective_particles": 50}
+    single = MEASUREMENTS["final_difference"](evidence(tmp_path / "single", values, **annealed), **PAIR)
+    several = values | {"one": np.concatenate([values["one"], rising(-4.0, 4)])}
+    paired = MEASUREMENTS["final_difference"](evidence(tmp_path / "several", several, **annealed), **PAIR)
+    assert single.low < 1.0 < single.high
+    assert (paired.value, paired.low, paired.high) == (single.value, single.low, single.high)
 
 
 def test_gain_after_the_last_iteration_is_not_run(tmp_path):
@@ -107,7 +132,8 @@ def falls(mean, trials, repetitions):
         within = np.lib.stride_tricks.sliding_window_view(noise, 5, axis=1).sum(axis=-1) / np.sqrt(5)
         values = mean + 0.02 * within + 0.05 * (levels * np.minimum(3 * times, 1) + slopes * times)
         curves = pd.DataFrame(values, columns=100 * np.arange(len(mean)))
-        source = SimpleNamespace(trials=curves, mean=curves.mean(), late=times >= 0.95, errors=None, label="CD-1")
+        source = SimpleNamespace(trials=curves, mean=curves.mean(), late=times >= 0.95, label="CD-1")
+        source.of_trials = lambda _, values=values: values
         yield MEASUREMENTS["decline"](SimpleNamespace(of=lambda *_, _source=source, **__: _source), curve="cd_1")
 
 
@@ -169,7 +195,7 @@ def test_run_times_of_different_machines_are_not_run(tmp_path):
     two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})
     spec["panels"][0]["runs"] += two["panels"][0]["runs"]
     source = Evidence("popcd", [parse_spec(spec, "test")])
-    with pytest.raises(NotRun, match="different machines or settings"):
+    with pytest.raises(NotRun, match="different machines, settings or trials"):
         MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
 
 

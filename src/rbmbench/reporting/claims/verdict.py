@@ -242,7 +242,11 @@ def power(
         The smallest and the largest possible number.
     """
     value, low, high = interval
-    if not low == value == high and not all(end is not None and math.isfinite(end) for end in interval):
+    if (
+        value is None
+        or not low == value == high
+        and not all(end is not None and math.isfinite(end) for end in interval)
+    ):
         return ""
 
     def edges(bound: float, end: float) -> list[float]:

@@ -78,16 +78,18 @@ def _of_curves(
     phrase: str,
     linear: bool = False,
     one_trial: bool = True,
+    of_trials: Sequence[Curves] | None = None,
     **options: Any,
 ) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
-    The interval of a single trial of estimates is that of the estimates, if ``one_trial``.
+    The interval of a single trial of estimates is that of the estimates, if ``one_trial``. The trials are those of
+    ``of_trials``, by default of all curves; the mean of a curve that lacks some of them is fixed.
     """
-    trials, of_means = paired(*sources), OfMeans(sources, statistic)
-    values = [curve.trials.loc[trials].to_numpy() for curve in sources]
-    errors = [curve.errors for curve in sources]
-    if one_trial and len(trials) == 1 and all(error is not None for error in errors):
+    trials, of_means = paired(*(of_trials or sources)), OfMeans(sources, statistic)
+    values = [curve.of_trials(trials) for curve in sources]
+    errors = [curve.errors(trials[0]) for curve in sources] if one_trial and len(trials) == 1 else [None]
+    if all(error is not None for error in errors):
         interval = intervals.of_errors(np.concatenate(values, axis=1)[0], np.concatenate(errors), of_means.stacked)
         options["notes"] = (ONE_TRIAL,)
     elif linear:
@@ -121,7 +123,7 @@ def curve_difference(
     options: dict[str, Any] = {}
     if statistic != "decline":
         phrase += ", nats per sample"
-        options["level"] = Level(float(number(other, other.mean.to_numpy()[None])[0]))
+        options["level"] = Level(float(number(other, other.of_trials(trials).mean(axis=0)[None])[0]))
     if statistic == "final":
         phrase += f", {len(trials)} trial{'s' * (len(trials) > 1)}"
         options |= {"window": _at_end(source), "linear": True}
@@ -208,11 +210,14 @@ def _lead(sources: Sequence[Curves], late: np.ndarray, base: np.ndarray, text: s
 
     def lead(means: list[np.ndarray]) -> np.ndarray:
         value, beside = means[0][:, late].mean(axis=1), means[-1][:, base].mean(axis=1)
-        return (value - beside) / (beside - means[-1][:, 0])
+        # Beside a curve that falls, each lead is an infinite share of its rise.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (value - beside) / np.maximum(beside - means[-1][:, 0], 0)
 
-    other = sources[-1].mean
+    other = sources[-1].of_trials(paired(*sources)).mean(axis=0)
     value = float(other[base].mean())
-    return _of_curves(sources, lead, text, window=window, level=Level(value, value - float(other.iloc[0])))
+    level = Level(value, max(value - float(other[0]), 0.0))
+    return _of_curves(sources, lead, text, window=window, level=level)
 
 
 def _at_end(curves: Curves) -> tuple[float, float]:
@@ -330,13 +335,11 @@ def reach_difference(
 
     phrase = f"iterations by which {sources[first].label} reaches {100 * share:g} % of the largest rise of "
     phrase += f"{metric_of(metric).title} before {sources[second].label}"
-    trials = paired(*sources)
-    means = np.stack([source.trials.loc[trials].mean() for source in sources])
-    reached = float(first_reached(means[second], iterations, levels(means, share)))
-    measured = _of_curves(sources, earlier, phrase, one_trial=False, level=Level(reached, -1.0, "x"))
-    # The level depends on all curves of the panel.
-    differences = tuple(difference for curves in sources for difference in curves.differences)
-    return replace(measured, sources=(sources[first], sources[second]), differences=differences)
+    trials = paired(*(pair := (sources[first], sources[second])))
+    means = np.stack([source.of_trials(trials).mean(axis=0) for source in sources])
+    level = Level(float(first_reached(means[second], iterations, levels(means, share))), -1.0, "x")
+    # The level depends on all curves of the panel, which therefore have to meet what the claim needs.
+    return _of_curves(sources, earlier, phrase, one_trial=False, of_trials=pair, level=level)
 
 
 @measures()

@@ -24,7 +24,7 @@ from rbmbench.reporting.claims.arguments import (
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 from rbmbench.reporting.contests import COSTS, over_contests
-from rbmbench.reporting.frames import machine_of, seconds_per_iteration
+from rbmbench.reporting.frames import seconds_per_iteration, timed_alike
 
 Entries = Annotated[list[EntryName], Field(min_length=3)]
 Figures = Annotated[list[FigureName], Field(min_length=1)]
@@ -192,8 +192,8 @@ def run_time_ratio(
             notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {hidden} hidden units")
             continue
         source, other = (evidence.of(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
-        if machine_of(source.meta) != machine_of(other.meta):
-            notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
+        if timed_alike(source.meta) != timed_alike(other.meta):
+            notes.append(f"{figure}.{panel.name} left out: the two ran on different machines, settings or trials")
             continue
         ratios.append(seconds_per_iteration(source.meta) / seconds_per_iteration(other.meta))
     if not ratios:
@@ -233,11 +233,9 @@ def rank_difference(
     Below zero the first one is better. The interval is Student's over the contests, or over the trials of fewer than
     three contests. Contests without ranks at this cost are omitted.
     """
-    source, other = evidence.of(ranks, "arena_ranks"), evidence.of(against, "arena_ranks")
-    at_cost = [
-        item.frame[item.frame["cost"] == cost].set_index(["contest", "trial"])["rank"] for item in (source, other)
-    ]
-    differences = (at_cost[0] - at_cost[1]).dropna()
+    source, other = (evidence.of(name, "arena_ranks", cost=cost) for name in (ranks, against))
+    of_trials = [item.frame.set_index(["contest", "trial"])["rank"] for item in (source, other)]
+    differences = (of_trials[0] - of_trials[1]).dropna()
     if differences.empty:
         raise NotRun(f"no contest has ranks at equal {COSTS[cost]}: algorithms have no evaluation near the budget")
     contests = ", ".join(differences.index.unique("contest"))

@@ -32,7 +32,7 @@ function countedIn(panel, view) {
 function abscissa(panel, curve, view) {
   const counted = countedIn(panel, view);
   if (counted === "own") return (x) => x;
-  const iterations = (x) => x * (panel.epoch ?? 1);
+  const iterations = (x) => Math.round(x * (panel.epoch ?? 1));
   if (counted === "seconds") return (x) => (curve.seconds == null ? null : iterations(x) * curve.seconds);
   return (x) => gibbsSteps(curve.steps, iterations(x));
 }
@@ -56,7 +56,7 @@ function countingWords(card) {
   // A stage without a fixed number of steps ends a curve: it has no value at the last x of its panel.
   const without = card.panels.filter(isTraining).flatMap((panel) => {
     const last = panel.x[panel.x.length - 1];
-    const isMissing = ({ seconds, steps }) => (counted === "seconds" ? seconds == null : gibbsSteps(steps, last * (panel.epoch ?? 1)) == null);
+    const isMissing = ({ seconds, steps }) => (counted === "seconds" ? seconds == null : gibbsSteps(steps, Math.round(last * (panel.epoch ?? 1))) == null);
     return panel.series.filter(isMissing).map(({ label }) => label);
   });
   const words = {

@@ -101,7 +101,8 @@ function startExplorer() {
   form.addEventListener("reset", () => setTimeout(filter));
   button.addEventListener("click", () => { limit += AT_ONCE; apply(); });
   document.getElementById("download").addEventListener("click", () => {
-    const names = ["scale", ...Object.keys(REPORT.results[0].claims[0] ?? {})];
+    const own = Object.keys(REPORT.results.flatMap(({ claims }) => claims)[0] ?? {});
+    const names = ["scale", ...own.filter((name) => name !== "marks")];
     save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
   });
   body.addEventListener("click", (event) => {
