@@ -238,7 +238,7 @@ class Curves:
         return self.files.trials(name).loc[trial, self.trials.columns].to_numpy()
 
     def of_trials(self, trials: pd.Index) -> np.ndarray:
-        """Return the values of some trials (trials, evaluations); the mean, as often, of a curve without all of them."""
+        """Return values of trials (trials, evaluations); the mean, as often, of a curve that lacks some of them."""
         if trials.isin(self.trials.index).all():
             return self.trials.loc[trials].to_numpy()
         return np.tile(self.mean.to_numpy(), (len(trials), 1))

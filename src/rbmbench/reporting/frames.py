@@ -303,7 +303,8 @@ def annealing_certainty(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]
 def run_settings(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return the settings of the runs of each panel, all values where they differ: a row per panel, in its order."""
     rows = []
-    for panel, run in ((panel, runs[run.folder]) for panel in panels for run in panel.runs):
+    curves = [(panel, runs[curve.folder]) for panel in panels for curve in panel.runs]
+    for panel, run in curves:
         settings = run.meta.get("settings", {})
         row = {"panel": panel.name, "data": run.data["title"], "hidden": panel.hidden, "rate": first_rate(run, panel)}
         row |= {"iterations": panel.iterations, "trials": run.meta.get("trials", panel.trials)}

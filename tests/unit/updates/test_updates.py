@@ -44,8 +44,9 @@ def assert_equal(rbm, other):
 class Reference:
     """Algorithm 4 with W, b and c of the centered energy; with offsets of zero, algorithm 3."""
 
-    def __init__(self, rbm, mu, lam, nu):
+    def __init__(self, rbm, mu, lam, nu, accumulates=False):
         W, b, c = parameters(rbm)
+        self.accumulates = accumulates
         self.W, self.mu, self.lam, self.nu = W.copy(), mu.copy(), lam.copy(), nu
         self.b, self.c = b + self.times_W(lam), c + self.W_times(mu)
 
@@ -65,7 +66,7 @@ class Reference:
         return np.einsum("rim,rin->rmn", v - self.mu[:, None], h - self.lam[:, None]) / v.shape[1]
 
     def update(self, batch, stream, rate, d, k):
-        first, chain = self.hidden_mean(batch), batch
+        first, chain, steps = self.hidden_mean(batch), batch, ()
         mu_batch, lam_batch = batch.mean(axis=1), first.mean(axis=1)
         for inner in range(d):
             for _ in range(k):
@@ -80,26 +81,27 @@ class Reference:
             self.lam = (1 - self.nu) * self.lam + self.nu * lam_batch
             if inner == 0:
                 gradient = self.outer(batch, first)
-            step = gradient - self.outer(chain, last)
-            self.W += rate * step
-            self.b += rate * (batch.mean(axis=1) - chain.mean(axis=1))
-            self.c += rate * (first.mean(axis=1) - last.mean(axis=1))
+            new = gradient - self.outer(chain, last), (batch - chain).mean(axis=1), (first - last).mean(axis=1)
+            steps = [a + b for a, b in zip(steps, new, strict=True)] if self.accumulates and inner else new
+            for parameter, step in zip((self.W, self.b, self.c), steps, strict=True):
+                parameter += rate * step
 
     @property
     def ordinary(self):
         return RBM(self.W, self.b - self.times_W(self.lam), self.c - self.W_times(self.mu))
 
 
-CASES = [("centered", {}, 1), ("cs_dcp", {"inner_steps": 4}, 4), ("sdcp", {"inner_steps": 4}, 4)]
+CASES = [("centered", {}, 1), *((name, {"inner_steps": 4}, 4) for name in ("cs_dcp", "sdcp", "sdcp_accumulated"))]
 
 
 @pytest.mark.parametrize(("name", "options", "d"), CASES)
 def test_three_iterations_equal_the_reference(name, options, d):
     rbm, k, nu = random_rbm(M, N, (R,), scale=0.5, seed=3), 3, 0.125
-    rule = updates.create(name, **options, **({} if name == "sdcp" else {"sliding": nu}))
+    rule = updates.create(name, **options, **({} if name.startswith("sdcp") else {"sliding": nu}))
     memory = rule.start(rbm, DATA)
     zero = np.zeros((R, M)), np.zeros((R, N))
-    reference = Reference(rbm, *(memory[key] for key in OFFSETS), nu) if memory else Reference(rbm, *zero, 0.0)
+    reference = Reference(rbm, *(memory[key] for key in OFFSETS), nu) if memory else None
+    reference = reference or Reference(rbm, *zero, 0.0, accumulates=name == "sdcp_accumulated")
     stream, other = training_stream(R), training_stream(R)
     estimator = estimators.create("cd", k=k)
     for iteration in range(3):

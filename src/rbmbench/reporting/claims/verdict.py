@@ -242,11 +242,8 @@ def power(
         The smallest and the largest possible number.
     """
     value, low, high = interval
-    if (
-        value is None
-        or not low == value == high
-        and not all(end is not None and math.isfinite(end) for end in interval)
-    ):
+    is_finite = all(end is not None and math.isfinite(end) for end in interval)
+    if value is None or not (low == value == high or is_finite):
         return ""
 
     def edges(bound: float, end: float) -> list[float]:
