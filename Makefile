@@ -95,7 +95,7 @@ lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site docs/api docs/gallery results/smoke
-	find src tests benchmarks workflow docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks workflow docs conformance -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
 	sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(firstword $(MAKEFILE_LIST))

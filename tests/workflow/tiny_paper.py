@@ -58,5 +58,5 @@ def cut_into_blocks(workspace: Workspace) -> None:
     """Divide all jobs into blocks of one trial."""
     rules = workspace.folder / "workflow/rules/common.smk"
     before, line, after = rules.read_text().partition("BLOCKS_OF = ")
-    short = "from rbmbench.planning import blocks\n\nblocks.LITTLE_SECONDS = blocks.MOST_SECONDS = 0\n"
+    short = "from rbmbench.planning import blocks\n\nblocks.MOST_SECONDS = 0\n"
     rules.write_text(before + short + line + after)

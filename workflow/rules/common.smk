@@ -191,9 +191,9 @@ def gpus_of(kind):
     return gpu_count() if kind.takes_gpu else 0
 
 
-def batch_of(group):
+def batch_of(group, gpus):
     """Return a group of jobs that are submitted together, as such a function: the short ones that need no GPU."""
-    return lambda wildcards: group if request_of(wildcards.job).short and not gpu_count() else None
+    return lambda wildcards: group if request_of(wildcards.job).short and not gpus else None
 
 
 # Dependencies of the results besides settings: code, and files of the user.

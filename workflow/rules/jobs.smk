@@ -25,7 +25,7 @@ for kind in jobs.kinds():
                 job=rf"[^/]+{'-' * bool(kind.infix)}{kind.infix}-[0-9a-f]{{10}}{id_suffix}",
             priority: lambda wildcards: priority_of(wildcards.job)
             group:
-                batch_of(f"short_{kind.folder}")
+                batch_of(f"short_{kind.folder}", gpus_of(kind))
             threads: 1
             resources:
                 mem_mb=lambda wildcards, attempt: request_of(wildcards.job).megabytes_at(attempt),

@@ -34,6 +34,7 @@ LARGEST |= {"temperatures": MOST_TEMPERATURES, "threads": MOST_THREADS}
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 CountOrZero = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
 StepCount = Annotated[int, Field(ge=1, le=MOST_STEPS, strict=True)]
+Several = Annotated[int, Field(ge=2, le=MOST_COUNT, strict=True)]
 LastStep = Annotated[int, Field(ge=2, le=MOST_STEPS, strict=True)]
 ChainCount = Annotated[int, Field(ge=1, le=MOST_CHAINS, strict=True)]
 ParticleCount = Annotated[int, Field(ge=2, le=MOST_CHAINS, strict=True)]
@@ -220,7 +221,7 @@ class GroundTruthSettings(Settings):
     method: Literal["exact", "parallel_tempering"]
     chains: TemperatureCount = 100
     burn_in: CountOrZero = 50_000
-    samples: Count = 200_000
+    samples: Several = 200_000
     seed: Seed = 0
 
 
@@ -229,7 +230,7 @@ class EstimateSettings(Settings):
 
     estimator: Choice
     batch: Count
-    estimates: Count = 50_000
+    estimates: Several = 50_000
     seed: Seed = 0
 
 
@@ -327,9 +328,7 @@ class CertificateBudget(Annealed):
     )
     walkers: ParticleCount = Field(default=256, description="Gibbs chains from noise, and as many from training rows")
     steps: StepCount = Field(default=1024, description="Gibbs steps of these chains")
-    rows: Annotated[Count, Field(ge=2)] = Field(
-        default=1000, description="most rows, and samples, that are compared by nearest neighbours"
-    )
+    rows: Several = Field(default=1000, description="most rows, and samples, that are compared by nearest neighbours")
     models: Count | None = Field(default=None, description="number of models that are examined; null: all")
 
 

@@ -16,6 +16,7 @@ from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
+from rbmbench.io.atomic import writable
 from rbmbench.io.layout import RUNS, Layout
 from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
@@ -29,9 +30,9 @@ def compute(arguments: Namespace) -> None:
     kind = jobs.of_name(arguments.kind.replace("-", "_"))
     missing = [name for name in kind.inputs if getattr(arguments, name) is None]
     if missing:
-        raise SettingsError(f"job {arguments.kind}: {_argument(missing)} must be given, got nothing")
+        raise SettingsError(f"{arguments.kind}: {_argument(missing)} must be given, got nothing")
     task = task_of(arguments, _settings(kind.Settings, arguments))
-    if arguments.blocks:
+    if getattr(arguments, "blocks", None):
         with task.owned(kind.files), task.stoppable(task.out.name):
             kind.gather(task, arguments.blocks)
     else:
@@ -48,17 +49,20 @@ def evaluate(arguments: Namespace) -> None:
     if not arguments.again:
         compute(arguments)
         return
+    if arguments.checkpoint:
+        raise SettingsError("--checkpoint: must be without --again, which writes one beside each output")
     kind, changes = jobs.of_name("evaluate"), _plain_settings(arguments)
     if not isinstance(changes, dict):
         raise SettingsError(f"--settings: must be a mapping, got {changes!r}")
     _check_start(arguments)
     for folder in arguments.again:
-        meta, layout = results.read_meta(folder), Layout(str(folder.parent.parent))
+        meta, layout = results.read_meta(folder), Layout(str(folder.absolute().parent.parent))
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
         settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, "--settings")
         name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
-        files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["settings"]["data"]["name"])}
+        # Ids of runs begin with the key of their data, which may differ from the name of the data set.
+        files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["run"].partition("-")[0])}
         values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
         values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
         kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
@@ -110,7 +114,11 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
         if not len(dataset.validation):
             raise SettingsError("--patience: must be with held-out rows (--validation SHARE), got none")
         values["patience"] = patience
-    options = plain_data("--options", values.pop("options", "{}")) | ({"k": values.pop("k")} if "k" in values else {})
+    options = plain_data("--options", values.pop("options", "{}"))
+    if "k" in values:
+        if "k" in options:
+            raise SettingsError(f"--k: must be without 'k' in --options, got {values['k']} and {options['k']}")
+        options |= {"k": values.pop("k")}
     values = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | values
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
     return settings_from(values, data, "train"), dataset
@@ -148,6 +156,12 @@ def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.
 
 def _argument(names: Iterable[str]) -> str:
     return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def check_out(arguments: Namespace) -> None:
+    """Refuse a file to write that cannot be written, before anything is computed."""
+    if arguments.out:
+        results.check_writable(writable(arguments.out).parent)
 
 
 def _check_start(arguments: Namespace) -> None:

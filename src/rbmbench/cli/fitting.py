@@ -20,9 +20,8 @@ from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets.user_file import may_lack_features
-from rbmbench.io.atomic import writable
 from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
-from rbmbench.io.results import check_writable, read_meta
+from rbmbench.io.results import read_meta
 from rbmbench.jobs import of_name
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.likelihood import base_rate_bias, exact_log_partition, is_enumerable
@@ -101,7 +100,7 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
 
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and the numbers behind it."""
-    _check_out(arguments)
+    computing.check_out(arguments)
     file = _file_of(arguments.model)
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
@@ -118,7 +117,7 @@ def certify(arguments: Namespace) -> None:
 
 def score(arguments: Namespace) -> None:
     """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
-    _check_out(arguments)
+    computing.check_out(arguments)
     budget = {"particles": ANNEALING.particles, "temperatures": ANNEALING.temperatures}
     settings = parse(ScoreSettings, budget | plain_data("--settings", arguments.settings), "--settings")
     rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
@@ -145,12 +144,6 @@ def score(arguments: Namespace) -> None:
         mean, error = model_rows["log_likelihood"].mean(), errors[trial]
         annealed = f"; log Z is annealed, standard error {error:.2g}" if error else ""
         print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{annealed}", file=sys.stderr)
-
-
-def _check_out(arguments: Namespace) -> None:
-    """Refuse a file to write that cannot be written, before anything is computed."""
-    if arguments.out:
-        check_writable(writable(arguments.out).parent)
 
 
 def _file_of(model: Path) -> Path:

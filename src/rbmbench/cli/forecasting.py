@@ -8,6 +8,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from rbmbench.base.machine import usable_cores
+from rbmbench.cli.computing import check_out
 from rbmbench.cli.making import scale_overlay
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
@@ -22,6 +23,7 @@ LARGER = 24, 200  # cores of a large machine and of a cluster, for which the tim
 
 def forecast(arguments: Namespace) -> None:
     """Print the remaining jobs, time and memory of the figures and tables of targets, and write them as CSV."""
+    check_out(arguments)
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
     planned = plan(load([arguments.config, *overlays], values)).only(arguments.target)

@@ -125,6 +125,8 @@ def redraw(arguments: Namespace) -> None:
     names = [file.stem for kind in ("figures", "tables") for file in (arguments.folder / kind).glob("*_*.json")]
     if not names:
         raise ResultsError(f"{arguments.folder}: must have figures or tables, got none")
+    if arguments.check and arguments.out:
+        raise SettingsError("--check: must be without --out, since it writes nothing")
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE

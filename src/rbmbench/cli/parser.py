@@ -23,7 +23,7 @@ from rbmbench.io.layout import KEPT_ARENA
 from rbmbench.io.text import plain_json
 
 CONFIG = Path("config/config.yaml")
-LARGEST_COUNT = 2**31 - 1
+LARGEST_COUNT, LARGEST = 2**31 - 1, sys.float_info.max
 MOST_SAMPLES = 2500  # samples of a picture: more are smaller than its pixels
 
 
@@ -40,6 +40,8 @@ class Parser(ArgumentParser):
                 raise SettingsError(f"argument {text!a}: is not UTF-8 text without NUL characters")
         if self._subparsers:
             action = next(action for action in self._actions if isinstance(action, _SubParsersAction))
+            if args and args[0].startswith("-") and args[0] not in self._option_string_actions:
+                self.error(f"arguments must follow a command, got {args[0]}")
             name = next((text for text in args if not text.startswith("-")), None)
             if name is not None and name not in action.choices:
                 self.error(unknown_name("command", name, [choice.dest for choice in action._choices_actions]))
@@ -101,6 +103,7 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
 
 
 SECONDS = _number(0, math.inf, float)
+FINITE, POSITIVE = _number(-LARGEST, LARGEST, float), _number(sys.float_info.min, LARGEST, float)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -155,7 +158,7 @@ COMPUTATION = {
 OWN_DATA = {
     "--array": _name("array of an .npz file (default: train, or the only one)"),
     "--drop-columns": _argument("COLUMN", "columns to leave out: names, or numbers from 1", nargs="+"),
-    "--threshold": _argument("NUMBER", "larger numbers are 1, others 0", type=float),
+    "--threshold": _argument("NUMBER", "larger numbers are 1, others 0", type=FINITE),
     "--features": _count("features of a .libsvm file (default: the largest that occurs)"),
 }
 DATA_OR_OWN = {
@@ -170,9 +173,9 @@ ONE_STAGE = {
     "--options": _json("options of the estimator (default: none)"),
     "--k": _count("Gibbs steps: the same as --options '{\"k\": N}'"),
     "--update": _name("update rule (default: sgd)"),
-    "--rate": _argument("RATE", "learning rate (default: 0.1)", type=float),
+    "--rate": _argument("RATE", "learning rate (default: 0.1)", type=POSITIVE),
     "--trials": _count("independent repetitions (default: 1)"),
-    "--seed": _argument("N", "seed (default: 0)", type=int),
+    "--seed": _argument("N", "seed (default: 0)", type=_number(0, 2**32 - 1, int)),
     "--evaluate-every": _count("iterations between evaluations (default: 100)"),
 }
 OF_FIT = {
@@ -336,22 +339,24 @@ def _add_commands(commands) -> None:
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, which the list of commands omits, and `evaluate` and `keep`."""
     add = partial(_add, commands, listed=False)
-    arguments = {
+    inputs = {
         "--data": _file("npz file of the data set"),
         "--model": _folder("folder of the run whose models are measured"),
+    }
+    arguments = {
         "--needs": _folder("folders of the other jobs that this one reads", nargs="*", default=[]),
         "--run-id": DATA_OR_OWN["--run-id"],
         "--block": _argument("FIRST-COUNT", "only so many parts of the job, such as trials, from one on", type=_block),
         "--blocks": _folder("folders of the blocks of trials to gather, in place of computing", nargs="+"),
     }
-    job_arguments = arguments, COMPUTATION | _resumable()
+    computation = COMPUTATION | _resumable()
     text = "folders of evaluations of a scale whose models are evaluated again; --settings has the changes"
     again = {"--again": _folder(text, nargs="+")}
     text = "evaluate the models of a run, also again with other settings"
-    add("evaluate", "computing:evaluate", text, again, *job_arguments, listed=True).set_defaults(kind="evaluate")
+    add("evaluate", "computing:evaluate", text, inputs, again, computation, listed=True).set_defaults(kind="evaluate")
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     kind = {"kind": _argument("KIND", "kind of job, a module of rbmbench.jobs or of a plug-in")}
-    add("job", "computing:compute", text, *job_arguments, kind)
+    add("job", "computing:compute", text, inputs, arguments, computation, kind)
 
     arguments = {
         "jobs": _argument("JOB", "subcommands, as 'job KIND --settings ...'", nargs="+"),

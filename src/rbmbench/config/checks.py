@@ -22,15 +22,21 @@ RULES = "all", "all_figures", "all_tables", "benchmarks", "claims", "forecast", 
 """Names of rules of the workflow, which no target can have."""
 
 
+def wrong_target(name: str) -> str:
+    """Return the error of a name of a paper, figure or table that targets of the workflow cannot have, or else ""."""
+    if name in RULES or re.search("_(fig|table)", name):
+        return f"must be without _fig and _table, and none of {', '.join(RULES)}, got {name!r}"
+    return ""
+
+
 def checked_paper(key: str, layers: Layers, values: Mapping[str, object]) -> Paper:
     """Return the checked settings of one paper; `SettingsError` for the first value that is not allowed."""
     paper = parse(paper_model(), values, layers.place)
     if paper.key != key:
         raise layers.refuse(("key",), f"must be {key!r}, as the file is named, got {paper.key!r}")
     for place, name in (("key", key), *((part, name) for part in OUTPUTS for name in getattr(paper, part))):
-        if name in RULES or re.search("_(fig|table)", name):
-            message = f"must be without _fig and _table, and none of {', '.join(RULES)}, got {name!r}"
-            raise layers.refuse((place,), f"names of papers, figures and tables {message}")
+        if wrong := wrong_target(name):
+            raise layers.refuse((place,), f"names of papers, figures and tables {wrong}")
     checks = Checks(paper, layers)
     checks.check_parts()
     for section in OUTPUTS:

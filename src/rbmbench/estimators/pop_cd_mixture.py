@@ -32,6 +32,10 @@ class PopCDMixture(PopCD):
         super().__init__(k)
         self.tau = positive_integer("tau", tau)
 
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return those of pop-CD-k, and of the mixtures: a product of v with tau activations for each row."""
+        return super().products(batch, visible_units, hidden_units, diagnostics) + self.tau / hidden_units
+
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         counts = super().cost(batch, visible_units, hidden_units, diagnostics)
         counts[dense_product(visible_units, hidden_units)] += 2 * batch * visible_units * self.tau

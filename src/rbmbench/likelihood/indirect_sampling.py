@@ -23,7 +23,7 @@ from rbmbench.kernels import Array, kernels_for, on_host
 from rbmbench.model.rows import binary_rows, binary_states
 
 FLIPS = np.geomspace(0.001, 0.5, 160)
-"""Grid of 1 - beta in steps of 4 %; the loss against the best value is below 0.01 nats for 256 units."""
+"""Grid of 1 - beta in steps of 4 %: the loss against the best value is at most 0.04 nats for 256 units (0.13: 784)."""
 STRIDE = 8
 TOGETHER = 32  # distances per sum of powers, without underflow or overflow in float64
 

@@ -128,7 +128,8 @@ def certificate(
     test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)
     first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
     if not 0 < models <= len(rbm.W) - first:
-        raise SettingsError(f"models: must be at most {len(rbm.W)}, the run's trials, got {first + max(models, 1)}")
+        last = first + max(models, 1)
+        raise SettingsError(f"first_model + models: must be at most {len(rbm.W)}, the run's trials, got {last}")
     checkpointer = checkpointer or Checkpointer()
     arrays = rbm.parameters._asdict() | {"train": data}
     saved = checkpointer.resume(identity(settings, arrays | ({} if test is None else {"test": test})))

@@ -14,7 +14,6 @@ from rbmbench.io.layout import BLOCKS
 from rbmbench.jobs import of_name
 from rbmbench.planning.jobs import Job, Plan, digest_of
 
-LITTLE_SECONDS = 300.0  # processor seconds up to which a job is one block: small models share calls
 MOST_SECONDS = 3600.0  # processor seconds of a block of several trials
 PART_SECONDS = 900.0  # processor seconds of a block of several parts of a trial that takes more than `MOST_SECONDS`
 
@@ -35,9 +34,9 @@ def blocks_of(plan: Plan, job: Job) -> list[Block]:
     """Return the blocks of a job, in the order of their parts; none for a job that is computed at once."""
     kind = of_name(job.kind)
     trials, parts = kind.parts(job.settings, plan.sizes(job))
-    if trials * parts == 1 or (seconds := plan.default_seconds(job)) <= LITTLE_SECONDS:
+    if trials * parts == 1:
         return []
-    cuts = _cuts(trials, parts, seconds / trials)
+    cuts = _cuts(trials, parts, plan.default_seconds(job) / trials)
     if len(cuts) == 2:
         return []
     folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []

@@ -84,6 +84,7 @@ def test_help_imports_no_large_library():
     [
         (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: certify, compare, "),
         (["config", "chek"], "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config "),
+        (["--log", "x.log", "fit", "own.csv"], "arguments must follow a command, got --log; see 'rbmbench --help'"),
         (["fit", "own.csv", "--learning-rate", "0.1"], "unknown argument 'learning-rate'; nearest: 'rate'; allowed: "),
         (["fit", "own.csv", "--n-hidden=3"], "unknown argument 'n-hidden'; nearest: 'hidden'; allowed: "),
         (["train", "--evaluate-ever", "3"], "unknown argument 'evaluate-ever'; nearest: 'evaluate-every'; allowed: "),

@@ -45,6 +45,9 @@ def test_plain_options_train_on_a_data_set_of_the_package(tmp_path):
         (["--hidden", "5"], "--iterations: must be an integer >= 1, or --settings must be given"),
         ([*PLAIN, "--estimator", "exact", "--k", "2"], "estimator 'exact': unknown option 'k'; allowed: none"),
         ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
+        ([*PLAIN, "--k", "2", "--options", '{"k": 3}'], "--k: must be without 'k' in --options, got 2 and 3"),
+        ([*PLAIN, "--rate", "-1"], "argument --rate: must be from "),
+        ([*PLAIN, "--seed", "-1"], "argument --seed: must be an integer from 0 to 4294967295, got '-1'"),
     ],
 )
 def test_errors_of_plain_options_are_one_line(own, tmp_path, capsys, arguments, line):

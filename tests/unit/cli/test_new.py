@@ -89,6 +89,8 @@ def test_no_file_is_overwritten(name, capsys, tmp_path):
         (["estimator", "pcd"], "name: must be a name that no estimator has (`rbmbench list estimators`), got 'pcd'"),
         (["dataset", "Mine"], "name: must be at most 59 small letters, digits and _, first a letter;"),
         (["paper", "a" * 60], "name: must be at most 59 small letters"),
+        (["paper", "report"], "name: must be without _fig and _table, and none of all, "),
+        (["paper", "a_fig"], "name: must be without _fig and _table, and none of all, "),
         (["claim", "mine"], "argument what: invalid choice: 'claim'"),
     ],
 )

@@ -14,7 +14,7 @@ from rbmbench.io import results
 from rbmbench.io.layout import BIAS
 from rbmbench.jobs import Sizes, of_name
 from rbmbench.measurements import sampling
-from rbmbench.planning.blocks import LITTLE_SECONDS, MOST_SECONDS, blocks_of
+from rbmbench.planning.blocks import MOST_SECONDS, blocks_of
 from rbmbench.planning.forecast.costs import UNFITTED
 
 TRIALS = 5
@@ -149,7 +149,7 @@ def test_blocks_cover_long_jobs_and_take_an_hour_at_most(paper):
         blocks, (trials, each) = blocks_of(paper, job), kind.parts(job.settings, sizes)
         seconds = UNFITTED.seconds_of(kind.work(job.settings, sizes))
         if not blocks:
-            assert trials * each == 1 or seconds <= max(LITTLE_SECONDS, MOST_SECONDS * trials / max(trials - 1, 1))
+            assert trials * each == 1 or seconds <= MOST_SECONDS * trials / max(trials - 1, 1)
             continue
         divided.add(job.kind)
         assert [block.first for block in blocks] == [sum(b.count for b in blocks[:n]) for n in range(len(blocks))]

@@ -62,6 +62,8 @@ def test_changed_units_are_drawn_in_kept_pictures_and_on_the_page(kept, monkeypa
     assert run(kept, "--check") == 0
     metric = replace(METRICS["log_likelihood"], title="log p(v)", unit="bits")
     monkeypatch.setitem(METRICS, "log_likelihood", metric)
+    assert run(kept, "--check", "--out", "elsewhere") == 2
+    assert "--check: must be without --out" in capsys.readouterr().err
     assert run(kept, "--check") == 2
     assert f"{kept}: must be as drawn now, got other {KEY}" in capsys.readouterr().err
     assert run(kept) == 0

@@ -39,6 +39,7 @@ from rbmbench.training.snapshots import annealed_curve
 
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)
+RUN_ID = "bars-11h-cd_1-0.1-0123456789"  # of the data set toy, under the key bars
 ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
 BRACKETED = ANNEALING.model_copy(update={"bracket": Bracket(steps=7), "spacing": "dense"})
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
@@ -266,7 +267,7 @@ def trained(folder, settings):
     """Train a run with the command line, and return the folder of run and data."""
     dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
     datasets.save(dataset, folder / "data.npz")
-    arguments = ["--settings", settings.canonical(), "--data", str(folder / "data.npz"), "--run-id", "toy"]
+    arguments = ["--settings", settings.canonical(), "--data", str(folder / "data.npz"), "--run-id", RUN_ID]
     assert main(["train", *arguments, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -288,7 +289,7 @@ def test_command_writes_curve_and_meta_of_an_evaluation(folder, result):
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, first_trial=4)
     np.testing.assert_array_equal(by_metric(curve, "log_likelihood"), by_metric(expected, "log_likelihood"))
     assert "effective_sample_size" in set(curve["metric"])
-    assert meta["run"] == "toy"
+    assert meta["run"] == RUN_ID
     assert meta["evaluation"]["settings"] == ANNEALING.model_dump()
     assert meta["wall"]["annealing_seconds"] > 0
     assert meta["wall"]["training_seconds"] > 0
@@ -330,9 +331,9 @@ def test_command_raises_for_a_run_without_snapshots(folder, capsys):
 @pytest.fixture
 def scale(folder, tmp_path):
     """A folder of a scale with the run, its data set and an evaluation."""
-    shutil.copytree(folder / "run", tmp_path / "runs" / "toy")
+    shutil.copytree(folder / "run", tmp_path / "runs" / RUN_ID)
     (tmp_path / "datasets").mkdir()
-    shutil.copy(folder / "data.npz", tmp_path / "datasets" / "toy.npz")
+    shutil.copy(folder / "data.npz", tmp_path / "datasets" / "bars.npz")
     files = ["--data", str(folder / "data.npz"), "--model", str(folder / "run")]
     out = ["--out", str(tmp_path / "evaluations" / "toy-ais-0123456789")]
     assert main(["evaluate", "--settings", ANNEALING.canonical(), *files, *out]) == 0
@@ -355,31 +356,38 @@ def test_evaluate_again_writes_the_curve_of_other_settings(scale, result, change
     before = {path: path.read_bytes() for path in scale.rglob("*") if path.is_file()}
     assert evaluate_again(scale, changes) == 0
     settings = AnnealingSettings.model_validate(ANNEALING.model_dump() | changes)
-    new = scale / "evaluations" / f"toy-ais-{digest_of('toy', settings.canonical())}"
+    new = scale / "evaluations" / f"toy-ais-{digest_of(RUN_ID, settings.canonical())}"
     curve, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
     expected = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
     for metric in set(expected["metric"]):
         np.testing.assert_array_equal(by_metric(curve, metric), by_metric(expected, metric))
     assert meta["evaluation"]["settings"] == settings.model_dump(mode="json")
-    assert meta["run"] == "toy"
+    assert meta["run"] == RUN_ID
     assert {path: path.read_bytes() for path in before} == before
     assert {path for path in scale.rglob("*") if path.is_file() and path.parent != new} == set(before)
 
 
+def test_evaluate_again_reads_relative_folders(scale, monkeypatch):
+    monkeypatch.chdir(scale / "evaluations")
+    assert main(["evaluate", "--again", "toy-ais-0123456789", "--settings", '{"particles": 7}', "--out", "again"]) == 0
+
+
 def test_invalid_arguments_of_evaluate_again_raise_a_one_line_error(scale, capsys):
+    assert evaluate_again(scale, {}, "--checkpoint", "c.npz") == 2
+    assert "--checkpoint: must be without --again" in capsys.readouterr().err
     assert evaluate_again(scale, [3]) == 2
     assert "--settings: must be a mapping, got [3]" in capsys.readouterr().err
     assert evaluate_again(scale, {"particles": 1}) == 2
     assert "--settings: particles: must " in capsys.readouterr().err
-    assert evaluate_again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
+    assert evaluate_again(scale, {}, "--again", str(scale / "runs" / RUN_ID)) == 2
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
-    (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
+    (scale / "datasets" / "bars.npz").rename(scale / "elsewhere.npz")
     assert evaluate_again(scale, {"particles": 7}) == 2
-    assert f"{scale / 'datasets' / 'toy.npz'}: no such file" in capsys.readouterr().err
+    assert f"{scale / 'datasets' / 'bars.npz'}: no such file" in capsys.readouterr().err
     assert evaluate_again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
     shutil.rmtree(scale / "runs")
     assert evaluate_again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
-    assert str(scale / "runs" / "toy") in capsys.readouterr().err
+    assert str(scale / "runs" / RUN_ID) in capsys.readouterr().err
 
 
 def test_backend_is_that_of_the_environment_variable(folder, monkeypatch, capsys):

@@ -9,6 +9,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.config.checks import wrong_target
 from rbmbench.config.parts import MOST_LETTERS
 from rbmbench.io.atomic import replaced
 
@@ -48,6 +49,8 @@ def new(arguments: Namespace) -> None:
         raise SettingsError(f"name: must be {text}, got {name!r}")
     if kind in REGISTRIES and name in import_module(REGISTRIES[kind]).REGISTRY.names():
         raise SettingsError(f"name: must be a name that no {kind} has (`rbmbench list {kind}s`), got {name!r}")
+    if kind == "paper" and (wrong := wrong_target(name)):
+        raise SettingsError(f"name: {wrong}")
     class_name = "".join(word.capitalize() for word in name.split("_"))
     placeholders = {"plugin_folder": folder.as_posix(), "part_name": name, "PartName": class_name}
     contents = {}

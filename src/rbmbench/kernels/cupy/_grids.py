@@ -18,7 +18,7 @@ def constant(array):
     """Return the cached device copy of a small NumPy array; device arrays are returned unchanged."""
     if not isinstance(array, np.ndarray):
         return array
-    key = array.dtype.str, array.tobytes()
+    key = array.dtype.str, array.shape, array.tobytes()
     if key not in _constants:
         _constants[key] = _device.copy_in(np.ascontiguousarray(array))
         if len(_constants) > KEPT_CONSTANTS:
