@@ -172,19 +172,16 @@ def positive_integer(name: str, value: object, least: int = 1, most: int | None 
     return int(value)
 
 
-def number_within(name: str, value: object, most: float) -> float:
-    """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
-    value = _plain(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise SettingsError(f"option {name!r}: must be a number from 0 to {most:g}, got {value!r}")
-    return value
+def number_within(name: str, value: object, most: float, below: bool = False) -> float:
+    """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option.
 
-
-def number_below_one(name: str, value: object) -> float:
-    """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
+    With ``below`` it has to be less than ``most``.
+    """
     value = _plain(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-        raise SettingsError(f"option {name!r}: must be a number >= 0 and < 1, got {value!r}")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= most or (below and value == most):
+        allowed = f">= 0 and < {most:g}" if below else f"from 0 to {most:g}"
+        raise SettingsError(f"option {name!r}: must be a number {allowed}, got {value!r}")
     return value
 
 

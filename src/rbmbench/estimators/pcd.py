@@ -4,7 +4,8 @@
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
 where v_i are the states of N persistent chains (one per row of the mini-batch, or a given number) that start at random
-training rows and make k Gibbs steps per iteration.
+training rows and make k Gibbs steps per iteration. An iteration starts with h ~ p(h|v) under its own parameters;
+Breuleux, Bengio, Vincent 2011 carry h to it.
 
 Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
 Shapes: state "visible" (replicas, N, m).

@@ -3,7 +3,8 @@
 
     theta_F <- alpha theta_F - eps_F (x h', x, h)
 
-Only the decay limits theta_F: with alpha = 1 the samples drift towards states in which all units are off.
+Only the decay limits theta_F: with alpha = 1 the samples drift towards states in which all units are off. (By the
+paper they converge to a uniform distribution.)
 
 Source: Breuleux, Bengio, Vincent 2011, section 4.
 Shapes: as in `rbmbench.samplers.rates_fpcd`.

@@ -78,7 +78,8 @@ class TrajectoryTempering:
             lower_y = free_energies(lower, y, self._buffers)
             difference_x, difference_y = energies[low] - upper_x, lower_y - energies[high]
             accepted = exchanges(difference_x - difference_y, uniforms[low])
-            visible[low], visible[high] = exchanged(accepted[..., None], x, y)
+            swapped = accepted[..., None]
+            visible[low], visible[high] = np.where(swapped, y, x), np.where(swapped, x, y)
             energies[low] = np.where(accepted, lower_y, energies[low])
             energies[high] = np.where(accepted, upper_x, energies[high])
             differences[first::2] = on_host(np.stack([difference_x, difference_y], axis=1))
@@ -87,11 +88,6 @@ class TrajectoryTempering:
 def exchanges(log_ratio: Array, uniforms: Array) -> Array:
     """Return whether the Metropolis rule accepts exchanges, from the logarithms of ratios and uniforms in (0, 1)."""
     return np.log(uniforms) < log_ratio
-
-
-def exchanged(accepted: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """Return new arrays x and y, exchanged where ``accepted``."""
-    return np.where(accepted, y, x), np.where(accepted, x, y)
 
 
 def expected_acceptance(log_weights: np.ndarray) -> float:

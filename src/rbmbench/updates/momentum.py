@@ -12,7 +12,7 @@ Shapes: memory "velocity_W" (replicas, m, n), "velocity_b" (replicas, m), "veloc
 
 import numpy as np
 
-from rbmbench.base.registry import number_below_one
+from rbmbench.base.registry import number_within
 from rbmbench.model.rbm import unchecked_rbm
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule, ascend
@@ -23,7 +23,7 @@ class Momentum(UpdateRule):
     """Gradient ascent with a constant learning rate and ``momentum``, from 0 to less than 1."""
 
     def __init__(self, momentum: float = 0.9):
-        self.momentum = number_below_one("momentum", momentum)
+        self.momentum = number_within("momentum", momentum, 1, below=True)
 
     def start(self, rbm, data):
         return {f"velocity_{name}": np.zeros_like(parameter) for name, parameter in rbm.parameters._asdict().items()}

@@ -9,7 +9,7 @@ theta' grad g(theta_t) - log Z(theta),
 where the first term is computed once, and the second is the negative phase of the estimator. The chains start at the
 mini-batch and continue from step to step, with K' Gibbs steps under each theta_l. With d = 1 it is CD-K'.
 
-Source: Upadhya, Sastry 2017, algorithm 3.
+Source: Upadhya, Sastry 2017, algorithm 2, for a mini-batch; `rbmbench.updates.sdcp_accumulated` is their algorithm 3.
 """
 
 from rbmbench.base.registry import positive_integer

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from rbmbench.base.registry import number_below_one
+from rbmbench.base.registry import number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates.sgd import SGD
 
@@ -13,7 +13,7 @@ class WeightDecay(SGD):
     """Gradient ascent on the mean log-likelihood minus decay / 2 times the sum of squared weights."""
 
     def __init__(self, decay: float = 1e-3):
-        self.decay = number_below_one("decay", decay)
+        self.decay = number_within("decay", decay, 1, below=True)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         decayed = rbm.W * rbm.W.dtype.type(rate * self.decay)
