@@ -117,8 +117,9 @@ def test_axes_fill_three_quarters_of_a_column(repository, name):
     notes = [note for ax in picture.axes for note in ax.texts if note.get_text() and not note.get_gid()]
     assert all(note.get_window_extent().x1 <= picture.bbox.x1 for note in notes)
     if name == "sdcp_fig3":
-        words = notes[0].get_text().replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
-        assert words == "log Z rests on few particles: PCD-24 1.9, S-DCP 6x4 6.6"
+        words = notes[1].get_text().replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
+        particles = "CD-24 1, PCD-24 1, S-DCP 6x4 1.1, CS-DCP 6x4 2"
+        assert words == f"1 of 10 trials log Z rests on few particles: {particles}"
 
 
 def test_a_damaged_chart_raises_a_one_line_error(kept, capsys):
