@@ -178,11 +178,11 @@ def number_within(name: str, value: object, most: float, below: bool = False) ->
     With ``below`` it has to be less than ``most``.
     """
     value = _plain(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most or (below and value == most):
-        allowed = f">= 0 and < {most:g}" if below else f"from 0 to {most:g}"
-        raise SettingsError(f"option {name!r}: must be a number {allowed}, got {value!r}")
-    return value
+    is_refused = isinstance(value, bool) or (below and value == most)
+    if isinstance(value, int | float) and 0 <= value <= most and not is_refused:
+        return value
+    allowed = f">= 0 and < {most:g}" if below else f"from 0 to {most:g}"
+    raise SettingsError(f"option {name!r}: must be a number {allowed}, got {value!r}")
 
 
 def truth_value(name: str, value: object) -> bool:

@@ -63,7 +63,9 @@ def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     without = ("low", "high") if curve.low == curve.mean == curve.high else ()  # a single trial
     names = [name for name in DIGITS_OF if getattr(curve, name) and name not in without]
     values = {name: _at(getattr(curve, name), indices, DIGITS_OF[name]) for name in names}
-    singles = tuple(_at(trial, [indices[place] for place in places], FEW_DIGITS) for trial in curve.singles[:MOST_SINGLES])
+    singles = tuple(
+        _at(trial, [indices[place] for place in places], FEW_DIGITS) for trial in curve.singles[:MOST_SINGLES]
+    )
     fields = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
     return CurveValues(**fields, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
 
