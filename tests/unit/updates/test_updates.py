@@ -99,9 +99,8 @@ def test_three_iterations_equal_the_reference(name, options, d):
     rbm, k, nu = random_rbm(M, N, (R,), scale=0.5, seed=3), 3, 0.125
     rule = updates.create(name, **options, **({} if name.startswith("sdcp") else {"sliding": nu}))
     memory = rule.start(rbm, DATA)
-    zero = np.zeros((R, M)), np.zeros((R, N))
-    reference = Reference(rbm, *(memory[key] for key in OFFSETS), nu) if memory else None
-    reference = reference or Reference(rbm, *zero, 0.0, accumulates=name == "sdcp_accumulated")
+    offsets = [memory[key] for key in OFFSETS] if memory else [np.zeros((R, M)), np.zeros((R, N))]
+    reference = Reference(rbm, *offsets, nu if memory else 0.0, accumulates=name == "sdcp_accumulated")
     stream, other = training_stream(R), training_stream(R)
     estimator = estimators.create("cd", k=k)
     for iteration in range(3):

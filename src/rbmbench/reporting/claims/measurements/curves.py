@@ -88,8 +88,8 @@ def _of_curves(
     """
     trials, of_means = paired(*(of_trials or sources)), OfMeans(sources, statistic)
     values = [curve.of_trials(trials) for curve in sources]
-    errors = [curve.errors(trials[0]) for curve in sources] if one_trial and len(trials) == 1 else [None]
-    if all(error is not None for error in errors):
+    errors = [curve.errors(trials[0]) for curve in sources] if one_trial and len(trials) == 1 else []
+    if errors and all(error is not None for error in errors):
         interval = intervals.of_errors(np.concatenate(values, axis=1)[0], np.concatenate(errors), of_means.stacked)
         options["notes"] = (ONE_TRIAL,)
     elif linear:
