@@ -42,7 +42,7 @@ from rbmbench.reporting.words import (
 DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
 IN_CIRCLES = ("mean", "estimate_low", "estimate_high")
 DIGITS_OF_A_TRIAL = 4
-MOST_TRIALS = 25
+MOST_SINGLES = 12
 """Most curves of single trials in a chart."""
 MOST_OMITTED = 3
 """Most omitted trials that a panel lists."""
@@ -189,7 +189,7 @@ def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterati
         return {}
     singles: tuple[Numbers, ...] = ()
     if metric in set(run.curve["metric"]) and not metric.startswith(COMPARED) and len(trials := run.trials(metric)) > 1:
-        first = trials.iloc[:MOST_TRIALS].reindex(columns=iterations).to_numpy()
+        first = trials.iloc[:MOST_SINGLES].reindex(columns=iterations).to_numpy()
         singles = tuple(charts.numbers(trial, DIGITS_OF_A_TRIAL) for trial in first)
     return charts.of_run(run) | {"singles": singles}
 

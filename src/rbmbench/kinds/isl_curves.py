@@ -72,7 +72,7 @@ def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: J
     """Return a panel for specs: its training and its samples."""
     labels = {key: planner.paper.samplers[key].model_dump(include=SHOWN) for key in drawn.settings.samplers}
     return SampledPanel(
-        **planner.trained(panel),
+        **planner.trained(panel) | {"rate": run.settings.schedule[0].rate},  # the algorithm may have its own
         name=name,
         printed=panel.printed,
         samples_count=panel.samples,

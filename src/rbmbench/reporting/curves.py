@@ -29,6 +29,7 @@ from rbmbench.reporting.frames import (
     RunData,
     annealing_certainty,
     estimate_ends,
+    first_rate,
     summarise,
     with_estimates,
 )
@@ -158,6 +159,11 @@ class Curves:
         return self.run.label
 
     @property
+    def rate(self) -> float:
+        """The learning rate, the first one of a schedule."""
+        return first_rate(self.files, self.panel)
+
+    @property
     def files(self) -> RunData:
         """The files of its run."""
         return self.results.runs[self.run.folder]
@@ -190,8 +196,8 @@ class Curves:
             return math.inf
         return float(self.files.trials(name).min(axis=None))
 
-    def doubt(self, particles: float) -> np.ndarray:
-        """Return errors of the mean curve below and above its values, (2, evaluations), beyond standard errors.
+    def doubt(self, particles: float, trials: pd.Index) -> np.ndarray:
+        """Return errors of the mean of trials below and above its values, (2, evaluations), beyond standard errors.
 
         See `rbmbench.reporting.frames.estimate_ends`, whose intervals always include `NORMAL` standard errors.
         """
@@ -201,7 +207,8 @@ class Curves:
         half = NORMAL * self.files.trials(ERRORS[self.metric])
         beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
         # Differences within rounding errors are 0.
-        return np.stack([excess.loc[self.trials.index].where(excess > ROUNDING, 0.0).mean() for excess in beyond])
+        shown = self._shown(trials)
+        return np.stack([excess.loc[shown].where(excess > ROUNDING, 0.0).mean() for excess in beyond])
 
     @property
     def place(self) -> Place:
@@ -239,9 +246,13 @@ class Curves:
 
     def of_trials(self, trials: pd.Index) -> np.ndarray:
         """Return values of trials (trials, evaluations); the mean, as often, of a curve that lacks some of them."""
-        if trials.isin(self.trials.index).all():
+        if self._shown(trials) is trials:
             return self.trials.loc[trials].to_numpy()
         return np.tile(self.mean.to_numpy(), (len(trials), 1))
+
+    def _shown(self, trials: pd.Index) -> pd.Index:
+        """Return trials, or all complete trials of a curve that lacks some of them."""
+        return trials if trials.isin(self.trials.index).all() else self.trials.index
 
     def near(self, iteration: float) -> np.ndarray:
         """Return the mask of the evaluations within half of `FINAL_SHARE` of an iteration, and of the nearest one."""

@@ -326,7 +326,7 @@ SHEETS = PAGE, PUBLICATION["3.3"], PUBLICATION["6.9"], PUBLICATION["3.3"]
 FIGURES = "arena_curves", "arena_ranks", "arena_targets", "arena_rates"
 
 
-@pytest.mark.parametrize(("kind", "sheet"), zip(FIGURES, SHEETS, strict=True))
+@pytest.mark.parametrize(("kind", "sheet"), list(zip(FIGURES, SHEETS, strict=True)))
 def test_figures_are_drawn_on_all_sheets(tmp_path, kind, sheet):
     spec = spec_of(kind, contest_of(tmp_path / "run"))
     assert len(drawn(spec, sheet).axes) >= 1

@@ -17,7 +17,6 @@ MOST_POINTS_OF_A_CURVE = 28
 """Most points of a curve whose x differ from those of other curves of its panel."""
 MOST_POINTS_OF_A_TRIAL = 20
 DIGITS, FEW_DIGITS = 5, 4
-MOST_SINGLES = 12  # single trials of a curve
 DIGITS_OF = {"mean": DIGITS, "low": FEW_DIGITS, "high": FEW_DIGITS, "estimate_low": DIGITS, "estimate_high": DIGITS}
 
 
@@ -63,9 +62,7 @@ def _series(curve: Series, x: np.ndarray, places: list[int]) -> CurveValues:
     without = ("low", "high") if curve.low == curve.mean == curve.high else ()  # a single trial
     names = [name for name in DIGITS_OF if getattr(curve, name) and name not in without]
     values = {name: _at(getattr(curve, name), indices, DIGITS_OF[name]) for name in names}
-    singles = tuple(
-        _at(trial, [indices[place] for place in places], FEW_DIGITS) for trial in curve.singles[:MOST_SINGLES]
-    )
+    singles = tuple(_at(trial, [indices[place] for place in places], FEW_DIGITS) for trial in curve.singles)
     fields = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps", "marked")}
     return CurveValues(**fields, **values, metric=curve.metric_title and metric_of(curve.metric).title, singles=singles)
 

@@ -38,6 +38,8 @@ class OfMeans:
 
     curves: Sequence[Curves]
     number: Callable[[list[np.ndarray]], np.ndarray]
+    trials: pd.Index
+    """The trials whose means these are; of a curve that lacks some of them, all."""
 
     def stacked(self, means: np.ndarray) -> np.ndarray:
         """Return the number for mean curves one after the other, (draws, evaluations of all curves)."""
@@ -78,10 +80,11 @@ class Measurement:
         if self.of_means is None:
             return self
         curves = self.of_means.curves
-        doubts = [curve.doubt(particles) for curve in curves]
+        trials = self.of_means.trials
+        doubts = [curve.doubt(particles, trials) for curve in curves]
         if not any(doubt.any() for doubt in doubts):
             return self
-        means = [curve.mean.to_numpy() for curve in curves]
+        means = [curve.of_trials(trials).mean(axis=0) for curve in curves]
         value, *ends = intervals.extremes(means, doubts, self.of_means.stacked)
         low, high = (
             end + (extreme - value) if np.isfinite(value) else extreme

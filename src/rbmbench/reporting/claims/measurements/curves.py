@@ -86,7 +86,8 @@ def _of_curves(
     The interval of a single trial of estimates is that of the estimates, if ``one_trial``. The trials are those of
     ``of_trials``, by default of all curves; the mean of a curve that lacks some of them is fixed.
     """
-    trials, of_means = paired(*(of_trials or sources)), OfMeans(sources, statistic)
+    trials = paired(*(of_trials or sources))
+    of_means = OfMeans(sources, statistic, trials)
     values = [curve.of_trials(trials) for curve in sources]
     errors = [curve.errors(trials[0]) for curve in sources] if one_trial and len(trials) == 1 else []
     if errors and all(error is not None for error in errors):
@@ -116,8 +117,7 @@ def curve_difference(
     sources = source, other = [evidence.of(name, metric=metric) for name in (curve, against)]
     (words, number), trials = STATISTICS[statistic], paired(source, other)
     first, second = (
-        curves.label if source.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
-        for curves in sources
+        curves.label if source.panel == other.panel else f"{curves.label} at rate {curves.rate:g}" for curves in sources
     )
     phrase = f"{words.format(metric=metric_of(metric).title)}, {first} minus {second}"
     options: dict[str, Any] = {}
