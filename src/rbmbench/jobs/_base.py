@@ -165,6 +165,12 @@ class JobKind(ABC):
         """Join the blocks of a job, in their order, into its folder: the files of the job computed at once."""
         raise NotImplementedError
 
+    def _write(self, task: Task, files: Mapping[str, object], meta: Mapping[str, object]) -> None:
+        for name in self.files:
+            write = results.write_table if isinstance(files[name], pd.DataFrame) else results.write_arrays
+            write(task.out / name, files[name])
+        results.write_meta(task.out, self.files, meta)
+
     def reduced(self, settings: Settings, values: dict[str, Any]) -> dict[str, object]:
         """Return settings of a probe, see `rbmbench.jobs.probes`, in place of ``values``, those with small numbers."""
         return {}
@@ -224,12 +230,6 @@ class Measurement(JobKind):
             if rbm:
                 meta |= {"run": task.model.name, "trials": len(rbm.W), "hidden": rbm.hidden_units}
             self._write(task, measured.files, meta | {"job": self.name} | measured.meta)
-
-    def _write(self, task: Task, files: Mapping[str, object], meta: Mapping[str, object]) -> None:
-        for name in self.files:
-            write = results.write_table if isinstance(files[name], pd.DataFrame) else results.write_arrays
-            write(task.out / name, files[name])
-        results.write_meta(task.out, self.files, meta)
 
     def gather(self, task, folders):
         gather_file = {".parquet": self._gathered_table, ".npz": self._gathered_arrays}

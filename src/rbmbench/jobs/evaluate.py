@@ -75,12 +75,11 @@ class EvaluateJob(JobKind):
                 )
             evaluation = task.meta(dataset.provenance, chosen.arrays.empty(0))
             evaluation |= {"backend_reason": chosen.reason, "job": self.name, "trials": trials}
-            self._write(task, run, curve, evaluation, spent(checkpointer, "annealing"))
+            self._write_evaluation(task, run, curve, evaluation, spent(checkpointer, "annealing"))
 
-    def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, evaluation: Mapping, wall: Mapping) -> None:
-        diagnostics = results.read_table(task.model, CURVE)
-        results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
-        results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": evaluation})
+    def _write_evaluation(self, task: Task, run: Mapping, curve: pd.DataFrame, meta: Mapping, wall: Mapping) -> None:
+        whole = pd.concat([curve, results.read_table(task.model, CURVE)], ignore_index=True)
+        self._write(task, {CURVE: whole}, run | {"wall": run["wall"] | wall, "evaluation": meta})
 
     def parts(self, settings, sizes):
         """See `JobKind`. Where a budget of products ends a run, the number of its snapshots is not known before."""
@@ -94,7 +93,7 @@ class EvaluateJob(JobKind):
         annealings = [meta["evaluation"] | {"wall": {name: meta["wall"][name] for name in SPENT}} for meta in metas]
         gathered = gathered_meta(task, annealings)
         wall = gathered.pop("wall")
-        self._write(task, run, in_order(annealed), gathered | {"trials": run["settings"]["trials"]}, wall)
+        self._write_evaluation(task, run, in_order(annealed), gathered | {"trials": run["settings"]["trials"]}, wall)
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run

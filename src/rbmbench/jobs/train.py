@@ -11,7 +11,7 @@ from rbmbench.io.layout import CURVE, MODEL
 from rbmbench.io.meta import STOPPING_TIME
 from rbmbench.io.results import MODEL_ARRAYS
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import Arrays, JobKind, Task, gathered_meta
+from rbmbench.jobs._base import JobKind, gathered_meta
 from rbmbench.jobs._costs import enumerated_bytes, evaluation, evaluations, snapshots
 from rbmbench.jobs._registry import REGISTRY
 from rbmbench.jobs.fingerprints import fingerprint
@@ -64,12 +64,7 @@ class TrainJob(JobKind):
             meta = task.meta(dataset.provenance, rbm.W) | result.backend | _mean_diagnostics(result.curve)
             meta |= {"run": name, "job": self.name, "wall": wall, "iterations": iterations, "trials": settings.trials}
             model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": iterations, "seed": settings.seed}
-            self._write(task, result.curve, model | result.snapshots, meta)
-
-    def _write(self, task: Task, curve: pd.DataFrame, model: Arrays, meta: dict[str, object]) -> None:
-        results.write_table(task.out / CURVE, curve)
-        results.write_arrays(task.out / MODEL, model)
-        results.write_meta(task.out, self.files, meta)
+            self._write(task, {CURVE: result.curve, MODEL: model | result.snapshots}, meta)
 
     def parts(self, settings, sizes):
         """See `JobKind`. Trials with a budget of products, or with patience, end at the same iteration."""
@@ -88,7 +83,7 @@ class TrainJob(JobKind):
             if name in model:
                 model[name] = np.concatenate([block[name] for block in arrays], axis=axis)
         meta = gathered_meta(task, metas) | _mean_diagnostics(curve)
-        self._write(task, curve, model, meta | {"run": task.run_id, "trials": task.settings.trials})
+        self._write(task, {CURVE: curve, MODEL: model}, meta | {"run": task.run_id, "trials": task.settings.trials})
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials
