@@ -181,14 +181,9 @@ def more_each_attempt(amount):
     return lambda wildcards, attempt: attempt * amount
 
 
-def gpu_count():
-    """Return the GPUs of a job that trains or anneals: one if the configuration or RBMBENCH_BACKEND is cupy."""
-    return 1 if os.environ.get("RBMBENCH_BACKEND") == "cupy" else 0
-
-
 def gpus_of(kind):
-    """Return the GPUs of a job of a kind."""
-    return gpu_count() if kind.takes_gpu else 0
+    """Return the GPUs of a job of a kind: one if it trains or anneals and the backend is cupy."""
+    return int(kind.takes_gpu and os.environ.get("RBMBENCH_BACKEND") == "cupy")
 
 
 def batch_of(group, gpus):

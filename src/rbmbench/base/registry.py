@@ -151,6 +151,9 @@ class Registry(Generic[Part]):
         for option in options:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
+        for option, default in allowed.items():
+            if default is inspect.Parameter.empty and option not in options:
+                raise SettingsError(f"{self.kind} {name!r}: option {option!r} must be given, got nothing")
         return maker(**options)
 
 

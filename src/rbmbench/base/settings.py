@@ -64,7 +64,7 @@ def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
 Costs = Annotated[tuple[Positive, ...], AfterValidator(_ascending)]
 # A setting that the canonical JSON omits unless it is set, so that older run ids stay valid.
-_IfSet = partial(Field, exclude_if=not_)
+IfSet = partial(Field, exclude_if=not_)
 MOST_COMBINATIONS = 10_000
 
 
@@ -146,22 +146,22 @@ class RunSettings(Settings):
     initial: Initial = Initial()
     precision: Literal["float32", "float64"] = "float32"
     evaluate_every: Count = Field(default=100, description="iterations between evaluations")
-    evaluate_at: Iterations = _IfSet(default=(), description="further iterations at which the run is evaluated")
-    proxy: Proxy | None = _IfSet(default=None, description="proxy of the log-likelihood to evaluate; null: none")
-    bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
-    validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
-    test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
-    patience: Count | None = _IfSet(
+    evaluate_at: Iterations = IfSet(default=(), description="further iterations at which the run is evaluated")
+    proxy: Proxy | None = IfSet(default=None, description="proxy of the log-likelihood to evaluate; null: none")
+    bias_bound: BiasBound | None = IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
+    validation_likelihood: bool = IfSet(default=False, description="also evaluate that of the validation rows")
+    test_likelihood: bool = IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
+    patience: Count | None = IfSet(
         default=None,
         description="evaluations without a rise of the score of the validation rows, mean over the trials, after which "
         "training ends: their log-likelihood, or an estimate of their pseudo-likelihood where log Z is not computed; "
         "null: all iterations",
     )
-    products: Positive | None = _IfSet(
+    products: Positive | None = IfSet(
         default=None,
         description="most matrix products of a trial, which keeps its last model inside them; null: no limit",
     )
-    evaluate_at_products: Costs = _IfSet(
+    evaluate_at_products: Costs = IfSet(
         default=(), description="with products: means over the trials at which the run is evaluated, too"
     )
 
@@ -269,7 +269,7 @@ class Annealed(Settings):
     base: Literal["base_rate", "uniform"] = Field(
         default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
     )
-    tempering: Tempering | None = _IfSet(
+    tempering: Tempering | None = IfSet(
         default=None, description="parallel tempering in place of annealing, without particles; null: annealing"
     )
 
@@ -282,10 +282,10 @@ class Annealed(Settings):
 class AnnealingBudget(Annealed):
     """Estimation of log Z at the evaluations of a run."""
 
-    bracket: Bracket | None = _IfSet(
+    bracket: Bracket | None = IfSet(
         default=None, description="annealing in reverse, too, for an interval of both directions; null: forward only"
     )
-    compared: CountOrZero = _IfSet(
+    compared: CountOrZero = IfSet(
         default=0,
         description="with tempering: evaluations of a run, evenly spread up to the last, that are also annealed, with "
         "particles and temperatures",

@@ -51,15 +51,15 @@ def evaluate(arguments: Namespace) -> None:
         return
     if arguments.checkpoint:
         raise SettingsError("--checkpoint: must be without --again, which writes one beside each output")
-    kind, changes = jobs.of_name("evaluate"), _plain_settings(arguments)
+    kind, (changes, place) = jobs.of_name("evaluate"), _plain_settings(arguments)
     if not isinstance(changes, dict):
-        raise SettingsError(f"--settings: must be a mapping, got {changes!r}")
+        raise SettingsError(f"{place}: must be a mapping, got {changes!r}")
     _check_start(arguments)
     for folder in arguments.again:
         meta, layout = results.read_meta(folder), Layout(str(folder.absolute().parent.parent))
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
-        settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, "--settings")
+        settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, place)
         name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
         # Ids of runs begin with the key of their data, which may differ from the name of the data set.
         files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["run"].partition("-")[0])}
@@ -114,7 +114,7 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
         if not len(dataset.validation):
             raise SettingsError("--patience: must be with held-out rows (--validation SHARE), got none")
         values["patience"] = patience
-    options = plain_data("--options", values.pop("options", "{}"))
+    options = values.pop("options", {})
     if "k" in values:
         if "k" in options:
             raise SettingsError(f"--k: must be without 'k' in --options, got {values['k']} and {options['k']}")
@@ -131,6 +131,8 @@ def read_data(
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
+    if arguments.array and arguments.data.suffix != ".npz":
+        raise SettingsError(f"--array: must be with an .npz file, got {arguments.data}")
     named = {"key": arguments.array}
     named |= {name: getattr(arguments, name) for name in ("drop_columns", "threshold", "features")}
     options = usual | {name: value for name, value in named.items() if value is not None}
@@ -172,13 +174,15 @@ def _check_start(arguments: Namespace) -> None:
 
 
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
-    """Return the settings, a JSON text or the name of a JSON file; make the checks before the start."""
-    text = arguments.settings
-    settings = parse(model, _plain_settings(arguments), "--settings" if text.lstrip().startswith("{") else text)
+    """Return the checked settings; make the checks before the start."""
+    settings = parse(model, *_plain_settings(arguments))
     _check_start(arguments)
     return settings
 
 
-def _plain_settings(arguments: Namespace) -> Any:
+def _plain_settings(arguments: Namespace) -> tuple[Any, str]:
+    """Return --settings, a JSON text or the name of a JSON file, and its place for errors."""
     text = arguments.settings
-    return plain_data("--settings", text) if text.lstrip().startswith("{") else results.read_json(text)
+    if text.lstrip().startswith("{"):
+        return plain_data("--settings", text), "--settings"
+    return results.read_json(text), text

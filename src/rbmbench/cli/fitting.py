@@ -16,7 +16,6 @@ from rbmbench.base.errors import DataError, RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Annealed, AnnealingSettings, CertificateSettings, RunSettings, Seed
 from rbmbench.cli import computing
-from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets.user_file import may_lack_features
@@ -102,8 +101,7 @@ def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and the numbers behind it."""
     computing.check_out(arguments)
     file = _file_of(arguments.model)
-    budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
-    settings = parse(CertificateSettings, budget, "--settings")
+    settings = parse(CertificateSettings, {"tempering": TEMPERING} | arguments.settings, "--settings")
     rbm = RBM.load(file).replicas
     dataset, rows = _as_trained(_rows_for(arguments, rbm), _data_of(arguments.model), arguments.data)
     with shown_progress(file.name, "models") as progress:
@@ -119,7 +117,7 @@ def score(arguments: Namespace) -> None:
     """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
     computing.check_out(arguments)
     budget = {"particles": ANNEALING.particles, "temperatures": ANNEALING.temperatures}
-    settings = parse(ScoreSettings, budget | plain_data("--settings", arguments.settings), "--settings")
+    settings = parse(ScoreSettings, budget | arguments.settings, "--settings")
     rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
     rows = _rows_for(arguments, rbm).train
     if is_enumerable(rbm.visible_units, rbm.hidden_units):

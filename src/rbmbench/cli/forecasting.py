@@ -10,7 +10,6 @@ from tabulate import tabulate
 from rbmbench.base.machine import usable_cores
 from rbmbench.cli.computing import check_out
 from rbmbench.cli.making import scale_overlay
-from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
 from rbmbench.config.loading import load
 from rbmbench.model.work import ASSUMED_STOPPING_TIME
@@ -24,15 +23,14 @@ LARGER = 24, 200  # cores of a large machine and of a cluster, for which the tim
 def forecast(arguments: Namespace) -> None:
     """Print the remaining jobs, time and memory of the figures and tables of targets, and write them as CSV."""
     check_out(arguments)
-    values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
-    planned = plan(load([arguments.config, *overlays], values)).only(arguments.target)
+    planned = plan(load([arguments.config, *overlays], arguments.values)).only(arguments.target)
     folders = arguments.results or [Path("results")] * Path("results").is_dir()
     recorded, notes = records.read_records(folders)
     cores = arguments.cores or usable_cores()
     model = costs.fitted_model(recorded, records.this_machine(), records.calibration_records)
-    table = jobs.forecast(planned, model, cores)
-    larger = jobs.makespans(planned, model, LARGER)
+    counted = jobs.jobs_of(planned, model.met, pilot=True)
+    table, larger = jobs.forecast(planned, counted, model, cores), jobs.makespans(counted, model, LARGER)
     for note in notes:
         print(f"rbmbench: note: {note}", file=sys.stderr)
     if arguments.out:

@@ -22,7 +22,7 @@ def data(arguments: Namespace) -> None:
     from rbmbench.io.locks import locked
     from rbmbench.io.results import check_writable
 
-    recipe = datasets.REGISTRY.create(arguments.name, plain_data("--options", arguments.options))
+    recipe = datasets.REGISTRY.create(arguments.name, arguments.options)
     check_writable(arguments.out.parent)
     with locked(arguments.out):
         remove_leftovers(arguments.out)
@@ -51,6 +51,8 @@ def render(arguments: Namespace) -> None:
         specs = {key: plain_data("--spec", text)} if text.startswith("{") else read_specs(text)
         if key not in specs:
             raise SettingsError(f"{text}: {unknown_name('figure or table', key, specs)}")
+        if "spec" not in parameters:
+            raise SettingsError(f"render {key}: --set must have spec=FILE, got {', '.join(parameters)}")
         write_json(parameters["spec"], specs[key])
     run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.partial)
 
@@ -79,9 +81,8 @@ def report(arguments: Namespace) -> None:
     folders = [inner for folder in named for inner in shown_folders(folder)]
     if not folders:
         raise SettingsError(f"report: must have a folder, got none in {REFERENCE}; name one, such as results/smoke")
-    values = None if arguments.values is None else plain_data("--values", arguments.values)
     configured = arguments.config, arguments.configfile
-    write_report(folders, arguments.out, *configured, arguments.specs, values)
+    write_report(folders, arguments.out, *configured, arguments.specs, arguments.values)
     print(f"{arguments.out}: written")
 
 
@@ -108,10 +109,10 @@ def _one_folder(arguments: Namespace) -> Path:
 
 
 def shown_folders(folder: Path) -> list[Path]:
-    """Return a folder that has verdicts or measured speed, or else such folders in it, "paper" first."""
+    """Return a folder that has specs, verdicts or measured speed, or else folders in it that do, "paper" first."""
     names = ("claims.json", "steps.csv")
     inner = {file.parent for name in names for file in folder.glob(f"*/{name}")}
-    if not inner or any((folder / name).is_file() for name in names):
+    if not inner or any((folder / name).exists() for name in (*names, "specs")):
         return [folder]
     return sorted(inner, key=lambda folder: (folder.name != "paper", folder.name))
 

@@ -131,6 +131,17 @@ def _kind_of_parts(text: str) -> str:
     return text
 
 
+def plain_data(argument: str, text: str) -> dict:
+    """Return the mapping that an argument holds as JSON."""
+    try:
+        values = plain_json(text)
+    except UnreadableError as error:
+        raise SettingsError(f"{argument}: is not JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{argument}: must be a mapping of keys, got a {type(values).__name__}")
+    return values
+
+
 def _argument(metavar: str | None, text: str | None = None, **options) -> dict:
     return {"metavar": metavar, "help": text, **options}
 
@@ -138,6 +149,9 @@ def _argument(metavar: str | None, text: str | None = None, **options) -> dict:
 _file, _folder = partial(_argument, "FILE", type=Path), partial(_argument, "FOLDER", type=Path)
 _required_file, _required_folder = partial(_file, required=True), partial(_folder, required=True)
 _json, _name = partial(_argument, "JSON"), partial(_argument, "NAME")
+_options, _budget, _values = (
+    partial(_json, type=partial(plain_data, argument)) for argument in ("--options", "--settings", "--values")
+)
 _count = partial(_argument, "N", type=_number(1, LARGEST_COUNT, int))
 _shape = _two_numbers(r"([1-9]\d{0,8})x([1-9]\d{0,8})", "ROWSxCOLUMNS, such as 28x28")
 _block = _two_numbers(r"(\d{1,9})-([1-9]\d{0,8})", "FIRST-COUNT, such as 10-5")
@@ -170,7 +184,7 @@ ONE_STAGE = {
     "--iterations": _count("updates of the parameters"),
     "--batch": _count("rows of a mini-batch (default: 100, or all if fewer)"),
     "--estimator": _name("gradient estimator (default: cd); `rbmbench list` has all"),
-    "--options": _json("options of the estimator (default: none)"),
+    "--options": _options("options of the estimator (default: none)"),
     "--k": _count("Gibbs steps: the same as --options '{\"k\": N}'"),
     "--update": _name("update rule (default: sgd)"),
     "--rate": _argument("RATE", "learning rate (default: 0.1)", type=POSITIVE),
@@ -210,7 +224,7 @@ NOTEBOOK = {
     "--page": _required_file("the same as HTML, to write"),
     "--partial": _file("the notebook while it runs, and if it fails"),
 }
-VALUES = {"--values": _json("the merged configuration, if it is known already")}
+VALUES = {"--values": _values("the merged configuration, if it is known already")}
 SCALE = {"--scale": _name("name of the scale", required=True)}
 OF_SCALE = {"--scale": _name("scale whose results are taken: the same as the folder results/NAME")}
 OVERLAY = {"--scale": _name("scale: the same as the overlay NAME.yaml beside config.yaml")}
@@ -270,7 +284,7 @@ def _add_commands(commands) -> None:
         "model": _file("folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
         "--data": DATA_OR_OWN["--data"],
         **OWN_DATA,
-        "--settings": _json("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
+        "--settings": _budget("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
         "--out": _file("CSV file with all numbers, to write"),
     }
     add("certify", "fitting:certify", "examine trained models: log Z, mixing of chains, fit to the rows", arguments)
@@ -279,7 +293,7 @@ def _add_commands(commands) -> None:
         "model": arguments["model"],
         "data": _file("rows to score: new ones, or those of training"),
         **OWN_DATA,
-        "--settings": _json("budget of log Z as JSON, such as '{\"temperatures\": 10000}'", default="{}"),
+        "--settings": _budget("budget of log Z as JSON, such as '{\"temperatures\": 10000}'", default="{}"),
         "--threads": COMPUTATION["--threads"],
         "--out": _file("CSV file to write (default: standard output)"),
     }
@@ -298,7 +312,7 @@ def _add_commands(commands) -> None:
 
     arguments = {
         "--name": _argument(None, "name of the data set", required=True),
-        "--options": _json("options of the data set (default: none)", default="{}"),
+        "--options": _options("options of the data set (default: none)", default="{}"),
         "--rows": _argument(None, "fail unless the data set has this many training rows", type=int),
         "--visible": _argument(None, "fail unless the data set has this many visible units", type=int),
         "--out": _required_file("npz file to write"),
@@ -391,14 +405,3 @@ def _add_steps(commands) -> None:
     }
     text = "copy the small files of results: pictures, tables, meta, verdicts"
     add("keep", "keeping:keep", text, SCALE, arguments, listed=True)
-
-
-def plain_data(argument: str, text: str) -> dict:
-    """Return the mapping that an argument holds as JSON."""
-    try:
-        values = plain_json(text)
-    except UnreadableError as error:
-        raise SettingsError(f"{argument}: is not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise SettingsError(f"{argument}: must be a mapping of keys, got a {type(values).__name__}")
-    return values

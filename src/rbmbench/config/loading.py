@@ -27,6 +27,11 @@ class Configuration:
     studies: tuple[str, ...]  # keys of studies of our own among the papers: their files are beside config.yaml
     layers: Layers  # the files that ``main`` was merged from, for errors
 
+    @property
+    def folder(self) -> Path:
+        """The folder of config.yaml."""
+        return Path(self.layers.parts[0][0]).parent
+
 
 def load(files: Iterable[str | Path], config: Mapping[str, object] | None = None) -> Configuration:
     """Return the checked configuration; `SettingsError` for the first value that is not allowed.

@@ -46,14 +46,10 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def write_json(path: str | os.PathLike, values: object, indent: int = 1) -> None:
-    """Write plain data as JSON, see `json_text`."""
+    """Write plain data as JSON with sorted keys: the same text for the same values."""
+    text = json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n"
     with replaced(path) as temporary:
-        temporary.write_text(json_text(values, indent), encoding="utf-8")
-
-
-def json_text(values: object, indent: int = 1) -> str:
-    """Return plain data as JSON with sorted keys: the same text for the same values."""
-    return json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8")
 
 
 def writable(path: str | os.PathLike) -> Path:

@@ -18,11 +18,12 @@ import pandas as pd
 
 from rbmbench import datasets
 from rbmbench.base.errors import DataError, SettingsError, StoppedError, TrainingError
-from rbmbench.base.pace import Stopping
+from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io import provenance, results
 from rbmbench.io.layout import META
 from rbmbench.jobs.fingerprints import fingerprint
+from rbmbench.jobs.probes import Arrays
 from rbmbench.kernels import backend_name, ways
 from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work
@@ -30,8 +31,6 @@ from rbmbench.training.checkpoint import Checkpointer, owned
 
 OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")  # keys of ``meta.json`` that are kept of each block
 
-Arrays = dict[str, np.ndarray]
-Progress = Callable[..., None]
 Watch = Callable[[str], AbstractContextManager[Progress]]
 
 
@@ -77,7 +76,7 @@ class Task:
     def check_block(self, parts: int) -> None:
         """Raise a `SettingsError` if the block exceeds the number of parts."""
         if self.block and sum(self.block) > parts:
-            raise SettingsError(f"--block: must end at part {parts} or before, got FIRST-COUNT {self.block}")
+            raise SettingsError(f"--block: must end at part {parts} or before, got {'-'.join(map(str, self.block))}")
 
     def owned(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Return the lock of the checkpoint, held until the files of the folder are written."""

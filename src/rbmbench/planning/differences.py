@@ -8,15 +8,13 @@ here. Titles, captions, notes, verdicts and the page use this list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
-from operator import not_
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from rbmbench import datasets, estimators, samplers, updates
 from rbmbench.base.metrics import ANNEALED
-from rbmbench.base.settings import AnnealingSettings, Choice, EstimateSettings, GroundTruthSettings, Settings
+from rbmbench.base.settings import AnnealingSettings, Choice, EstimateSettings, GroundTruthSettings, IfSet, Settings
 
 if TYPE_CHECKING:
     from rbmbench.planning.jobs import Job, Output
@@ -54,15 +52,12 @@ METRICS_OF = {
 """Metrics that depend on settings of evaluations; other metrics do not."""
 
 
-_IfSet = partial(Field, exclude_if=not_)
-
-
 class Difference(Settings):
     """One difference from the published settings."""
 
-    panel: str = _IfSet(default="", description="panel, row or contest; empty: all")
-    algorithm: str = _IfSet(default="", description="key of an algorithm, sampler or coupling; empty: all of the panel")
-    label: str = _IfSet(default="", description="the algorithm in figures")
+    panel: str = IfSet(default="", description="panel, row or contest; empty: all")
+    algorithm: str = IfSet(default="", description="key of an algorithm, sampler or coupling; empty: all of the panel")
+    label: str = IfSet(default="", description="the algorithm in figures")
     setting: str = Field(description="name of the setting, as iterations or estimator.k; or panel, algorithm, figure")
     value: Any = Field(default=None, description="its value; of a panel, algorithm or figure that is left out: null")
     published: Any = Field(default=None, description="the published value; of added ones: null")

@@ -7,10 +7,11 @@ Equal configurations give equal plans, ids and specs. Jobs that several figures 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
-from rbmbench.config.loading import Configuration
+from rbmbench.config.loading import Configuration, paper_file
 from rbmbench.planning.differences import differences
 from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
@@ -30,8 +31,8 @@ def plan(configuration: Configuration) -> Plan:
             other = result.data.setdefault(name, entry)
             if (other.name, other.options) != (entry.name, entry.options):
                 raise SettingsError(
-                    f"{paper.key}: data.{name}: must be one data set in all papers, got {entry.name} {entry.options}; "
-                    f"another paper means {other.name} {other.options} by this key: give one of them another key"
+                    f"{paper_file(configuration.folder, paper.key)}: data.{name}: must be the data set of the other "
+                    f"papers, {other.name} {other.options}, or have another key, got {entry.name} {entry.options}"
                 )
         planner = Planner(result, paper)
         published = Planner(Plan("", ()), configuration.published[paper.key])
@@ -39,8 +40,9 @@ def plan(configuration: Configuration) -> Plan:
         for name, figure in paper.figures.items():
             result.figures[f"{paper.key}_{name}"] = _planned(planner, published, name, figure)
         for name, table in paper.tables.items():
+            place = f"{configuration.folder / 'claims' / paper.key}.yaml: published_tables.{name}"
             numbers = {"published": printed.get(name, {})}
-            result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers)
+            result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers, place)
     if configuration.main.targets is not None:
         try:
             result = result.only(configuration.main.targets)
@@ -55,9 +57,17 @@ def plan(configuration: Configuration) -> Plan:
 
 
 def _planned(
-    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, object] | None = None
+    planner: Planner,
+    published: Planner,
+    name: str,
+    item: Kind,
+    printed: Mapping[str, object] = MappingProxyType({}),
+    place: str = "",
 ) -> Output:
-    """Return the output of a figure or table, with its differences from the published one in the spec."""
+    """Return the output of a figure or table, with its differences from the published one in the spec.
+
+    ``printed`` are further values of the spec of a table, ``place`` is theirs, for errors.
+    """
     key = f"{planner.paper.key}_{name}"
     output, changes = item.plan(planner, key), ()
     if planner.paper != published.paper:
@@ -65,6 +75,5 @@ def _planned(
         is_comparable = of_paper is not None and of_paper.kind == item.kind
         reference = (of_paper, of_paper.plan(published, key), published) if is_comparable else None
         changes = [difference.model_dump() for difference in differences(item, output, planner, reference)]
-    values = output.spec.model_dump(mode="json") | {"differences": changes} | (printed or {})
-    where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
-    return replace(output, spec=parse(type(output.spec), values, where))
+    values = output.spec.model_dump(mode="json") | {"differences": changes} | printed
+    return replace(output, spec=parse(type(output.spec), values, place))

@@ -15,6 +15,7 @@ FILES = {
     "    def __init__(self, size: int = 3, *, colour='red', _hidden=0):\n"
     "        self.size, self.colour = size, colour\n",
     "pear.py": "from orchard import REGISTRY\n\n@REGISTRY.register\ndef pear(ripe=True):\n    return ('pear', ripe)\n",
+    "melon.py": "from orchard import REGISTRY\n\n@REGISTRY.register\ndef melon(weight):\n    return weight\n",
     "broken.py": "raise RuntimeError('imported')\n",
     "_private.py": "raise RuntimeError('imported')\n",
 }
@@ -34,13 +35,13 @@ def registry(tmp_path, monkeypatch):
 
 
 def test_names_lists_the_files_without_importing_them(registry):
-    assert registry.names() == ["apple", "broken", "pear"]
+    assert registry.names() == ["apple", "broken", "melon", "pear"]
     assert "orchard.apple" not in sys.modules
 
 
 def test_excluded_modules_are_not_listed(registry):
     others = Registry("orchard", "fruit", exclude=("pear",))
-    assert others.names() == ["apple", "broken"]
+    assert others.names() == ["apple", "broken", "melon"]
     with pytest.raises(SettingsError, match="unknown fruit 'pear'"):
         others.create("pear")
 
@@ -67,10 +68,11 @@ def test_a_new_file_is_listed_at_once(registry, tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "line"),
     [
-        ("aple", {}, "unknown fruit 'aple'; nearest: 'apple'; allowed: apple, broken, pear"),
+        ("aple", {}, "unknown fruit 'aple'; nearest: 'apple'; allowed: apple, broken, melon, pear"),
         ("_private", {}, "unknown fruit '_private'; allowed: "),
         ("apple", {"sise": 1}, "fruit 'apple': unknown option 'sise'; nearest: 'size'; allowed: colour, size"),
         ("apple", {"_hidden": 1}, "fruit 'apple': unknown option '_hidden'; allowed: "),
+        ("melon", {}, "fruit 'melon': option 'weight' must be given, got nothing"),
     ],
 )
 def test_errors_of_unknown_names_and_options_name_the_nearest(registry, name, options, line):

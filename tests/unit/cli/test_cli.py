@@ -30,6 +30,7 @@ COMMANDS = (
     "evaluate",
     "keep",
 )
+NOTEBOOK = ("--template", "t.ipynb", "--notebook", "n.ipynb", "--page", "p.html")
 WORKFLOW_COMMANDS = ("job", "render", "claims", "run-times")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
@@ -236,6 +237,15 @@ def test_progress_shows_the_time_left(capsys, monkeypatch):
         (("data", "--name", "bars_and_stripes", "--out", "x\udcff"), r"argument 'x\udcff': is not UTF-8"),
         (("data", "--name", "bars_and_stripes", "--out", "x\0y"), "without NUL characters"),
         (("data", "--name", "bars_and_stripes", "--out", "é" * 151), "File name too long"),
+        (("render", "popcd_fig1", "--set", "png=b", *NOTEBOOK), "render popcd_fig1: --spec must be given, got nothing"),
+        (
+            ("render", "popcd_fig1", "--spec", '{"popcd_fig1": {}}', "--set", "png=b", *NOTEBOOK),
+            "render popcd_fig1: --set must have spec=FILE, got png",
+        ),
+        (
+            ("train", "--data", "x.csv", "--array", "a", "--hidden", "5", "--iterations", "7", "--out", "y"),
+            "--array: must",
+        ),
         (("data",), "the following arguments are required: --name, --out; see 'rbmbench data --help'"),
     ],
 )
@@ -258,3 +268,7 @@ def test_shown_folders_are_a_folder_of_results_or_those_below_it(tmp_path):
     assert shown_folders(tmp_path / "paper") == [tmp_path / "paper"]
     assert shown_folders(tmp_path) == [tmp_path / "paper", tmp_path / "desktop"]
     assert shown_folders(tmp_path / "none") == [tmp_path / "none"]
+    for name in ("few/specs", "few/benchmarks"):  # figures that have not been judged yet
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "few/benchmarks/steps.csv").touch()
+    assert shown_folders(tmp_path / "few") == [tmp_path / "few"]

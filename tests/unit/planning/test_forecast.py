@@ -337,10 +337,14 @@ def test_evaluation_counts_are_of_the_smaller_layer_or_of_snapshots():
     assert _costs.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
 
 
+def forecast_of(plan, model, cores):
+    return jobs.forecast(plan, jobs.jobs_of(plan, model.met, pilot=True), model, cores).set_index("result")
+
+
 def test_shared_runs_count_once(smoke, known):
-    table = jobs.forecast(smoke, known, 2).set_index("result")
+    table = forecast_of(smoke, known, 2)
     smoke.figures["popcd_fig9"] = smoke.figures["popcd_fig1"]
-    shared = jobs.forecast(smoke, known, 2).set_index("result")
+    shared = forecast_of(smoke, known, 2)
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
     assert shared.loc["total"].to_dict() == table.loc["total"].to_dict()
     assert table.loc["total", "jobs"] == len(smoke.jobs)
@@ -358,26 +362,26 @@ def test_done_jobs_cost_nothing(smoke, known):
     touch("couplings", smoke.of_kind("couple"), "stopping_times.parquet")
     done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
     assert done == {*smoke.of_kind("sample"), *smoke.of_kind("couple")}
-    before = jobs.forecast(smoke, known, 2).set_index("result")
+    before = forecast_of(smoke, known, 2)
     assert before.loc["ucd_fig5", "processor_seconds"] == 0 < before.loc["rates_fpcd_fig2", "processor_seconds"]
     file = touch("runs", ids_shown(smoke, smoke.figures["popcd_fig1"]), "curve.parquet", "model.npz")
-    after = jobs.forecast(smoke, known, 2).set_index("result")
+    after = forecast_of(smoke, known, 2)
     assert tuple(after.loc["popcd_fig1", ["processor_seconds", "wall_seconds", "memory_mb"]]) == (0, 0, 0)
     assert after.loc["popcd_fig1", "done"] == after.loc["popcd_fig1", "jobs"] == 24
     left = before.loc["total", "processor_seconds"] - before.loc["popcd_fig1", "processor_seconds"]
     assert after.loc["total", "processor_seconds"] == pytest.approx(left)
     file.unlink()
-    assert jobs.forecast(smoke, known, 2).set_index("result").loc["popcd_fig1", "done"] == 23
+    assert forecast_of(smoke, known, 2).loc["popcd_fig1", "done"] == 23
 
 
 def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
-    before = jobs.forecast(smoke, known, 1).set_index("result")
+    before = forecast_of(smoke, known, 1)
     run = ids_shown(smoke, smoke.figures["popcd_fig2"])[0]
     budget = AnnealingSettings(particles=512, temperatures=50_000)
     smoke.add(Job("an-ais", "evaluate", budget, smoke.jobs[run].data, run))
     figure = smoke.figures["popcd_fig2"]
     smoke.figures["popcd_fig2"] = replace(figure, jobs=(*figure.jobs, "an-ais"))
-    after = jobs.forecast(smoke, known, 1).set_index("result")
+    after = forecast_of(smoke, known, 1)
     entry, settings = smoke.data[smoke.jobs[run].data], smoke.jobs[run].settings
     counts = of_name("evaluate").work(budget, sizes_of(settings, entry.rows, entry.visible)).stages
     # 512 chains of 50 000 steps of two products, for each trial and snapshot.

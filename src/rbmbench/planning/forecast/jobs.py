@@ -72,14 +72,13 @@ def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -
     return counted
 
 
-def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
+def forecast(plan: Plan, jobs: Mapping[str, CountedJob], model: CostModel, cores: int) -> pd.DataFrame:
     """Return the remaining jobs, time and memory of a plan, ``cores`` jobs at a time, each on an idle core.
 
     One row per figure or table: its key; number of its jobs, and of those that are done; processor and wall seconds
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; basis of the forecast (see
     `CostModel`). The last row is the total, in which each job counts once.
     """
-    jobs = jobs_of(plan, model.met, pilot=True)
     wanted = {key: plan.needed(output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     rows = []
@@ -140,9 +139,9 @@ def _after(jobs: Mapping[str, CountedJob]) -> dict[str, list[str]]:
     return after
 
 
-def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, float]:
+def makespans(jobs: Mapping[str, CountedJob], model: CostModel, cores: Iterable[int]) -> dict[int, float]:
     """Return the wall seconds left of all jobs of a plan on some numbers of cores."""
-    remaining = [job for job in jobs_of(plan, model.met).values() if not job.done]
+    remaining = [job for job in jobs.values() if not job.done]
     seconds = {job.id: model.seconds_of(job.work) for job in remaining}
     return {number: makespan(remaining, seconds, number) for number in cores}
 
