@@ -35,7 +35,6 @@ from rbmbench.reporting.contests import (
 from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
 from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 
-LINE = 100
 """Characters per line of a title."""
 LEGEND_COLUMNS = 5
 """Columns of a legend of algorithms, on a page."""
@@ -109,7 +108,7 @@ class View:
 
 def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: object) -> Chart:
     """Return the chart of a view, with a legend of the algorithms, or of the fields ``legend``."""
-    heading = (spec.title, *wrap(spec.which, LINE), *variant_lines(spec))
+    heading = (spec.title, *wrap(spec.which, charts.LETTERS), *variant_lines(spec))
     entries = [
         Entry(label=entry.label, key=name, color=entry.color, dash=entry.dash) for name, entry in spec.entries.items()
     ]
@@ -288,7 +287,7 @@ def _rates_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
     return (
         "Mean log-likelihood of the validation rows at the end of the budget of matrix products, by the learning"
         " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
-        f" {_contests_in_words(spec, numbers)}"
+        f" {_contests_in_words(spec, numbers, others='')}"
     )
 
 
@@ -313,8 +312,11 @@ def _without_ranks(results: pd.DataFrame) -> str:
     return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(texts)}." * bool(texts)
 
 
-def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) -> str:
-    """Return sentences about data, trials and tuning of the contests, and about settings other than the study's."""
+def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame, others: str = "other ") -> str:
+    """Return sentences about data, trials and tuning of the contests, and about settings other than the study's.
+
+    ``others`` is empty if the numbers are those of the trials that tune the rates.
+    """
     titles = numbers.drop_duplicates("contest").set_index("contest")
     phrases = [
         f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
@@ -326,7 +328,7 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame) 
     tuning, grid = spec.contests[0].tuning_trials, ", ".join(f"{rate:g}" for rate in rates)
     return (
         f"Contests: {'; '.join(phrases)}. The rate of each algorithm is that of {grid}"
-        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
+        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} {others}trials."
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         + "".join(f" {sentence}" for sentence in variant_notes(spec))
     )

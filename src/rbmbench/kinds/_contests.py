@@ -143,10 +143,7 @@ class Contests(OfContests):
             if budget and budget.models and budget.models > judged:
                 message = f"must be at most {judged}, the judged trials, got {budget.models} models"
                 raise checks.refuse((*place, "certificate", "models"), message)
-            for algorithm in self.algorithms_of(checks.paper, contest):
-                if len(checks.paper.algorithms[algorithm].stages) > 1:
-                    message = f"must be an algorithm with one stage, got {algorithm!r}"
-                    raise checks.refuse((*place, "algorithms"), message)
+            checks.check_one_stage(self.algorithms_of(checks.paper, contest), (*place, "algorithms"))
             for algorithm, _, panel, least in self.trainings(checks.paper, contest):
                 if contest.products < least:
                     message = f"must be at least {least:g}, an iteration of {algorithm!r}, got {contest.products:g}"

@@ -174,7 +174,8 @@ def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData]
         values = [column for column in frame if column in drawn]
         frame = frame[[*values, "trials"]].astype(float)
         frame.loc[frame["mean"] >= metric.ceiling, values] = np.nan
-        fields = {"metric": name, "metric_title": metric.title if several else "", "place": panel.metrics.index(name)}
+        fields = {"metric": name, "metric_title": metric.title if several else ""}
+        fields["place"] = min(panel.metrics.index(name), 2)  # estimates in circles have no line style
         fields["marked"], present = is_marked, set(DRAWN[3:]) & set(curve.dropna(axis=1, how="all"))
         fields |= {column: charts.numbers(frame[column]) for column in values if column in present}
         fields["paths"] = tuple(charts.numbers(frame[column]) for column in values if column.startswith("path_"))
@@ -211,7 +212,7 @@ def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
 def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, results: CurveResults) -> Iterator[str]:
     """Yield the differences of a panel from the paper's, the most important first, without those in the title."""
     stand_in = "" if summary.empty else summary["stand_in"].iloc[0]
-    if isinstance(stand_in, str) and stand_in:
+    if stand_in:
         yield f"stands in for {data_name(stand_in)}"
     shared = shared_cuts(spec)
     if reduced := [words for words in cuts(spec, panel.name) if words not in shared]:
@@ -330,7 +331,7 @@ def _metric_notes(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[s
     summed = [panel.name for panel in spec.panels if metric_of(panel.metrics[0]).summed]
     if summed:
         where = "" if len(summed) == len(spec.panels) else f" ({_panels(summed)})"
-        title = next(metric_of(name).title for name in panels_of if metric_of(name).summed)
+        title = listed(list(dict.fromkeys(metric_of(name).title for name in panels_of if metric_of(name).summed)))
         yield (
             f"{title[:1].upper()}{title[1:]} of the whole training set against the {spec.counted_in}{where}: left"
             " axis, summed over the samples; right axis, mean per sample (the same curve). Higher is better. The"

@@ -249,6 +249,8 @@ class BiasVariance(Kind):
         checks.check_algorithms(self.estimators, (*location, "estimators"))
         checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
         checks.check_one_stage(self.estimators, (*location, "estimators"))
+        labels = [checks.paper.algorithms[name].label for name in self.estimators]
+        checks.check_labels(labels, (*location, "estimators"))
         for name, row in self.rows.items():
             place = (*location, "rows", name)
             checks.check_panel(row, (self.trained_with,), place)
@@ -349,14 +351,14 @@ def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
 
 
 def _problem(entry: Any) -> str:
-    marked = isinstance(entry.stand_in, str) and entry.stand_in
+    marked = isinstance(entry.stand_in, str) and entry.stand_in  # an empty text of a CSV file is read as NaN
     return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
 
 
 def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
-    yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."
+    yield f"Scale: {spec.scale}; trained models per row: {models}."
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]

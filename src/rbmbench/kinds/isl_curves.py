@@ -140,7 +140,8 @@ class SampleResults:
     def options(self, sampler: str, setting: int | None = None) -> str:
         """Return the options of a setting of a sampler, by default the chosen one: "α = 1, ε = 0.01, k = 5"."""
         options = self.meta["grids"][sampler][self.chosen[sampler] if setting is None else setting]
-        return ", ".join(f"{SYMBOLS.get(name, name)} = {value:g}" for name, value in sorted(options.items()))
+        values = {name: f"{value:g}" if isinstance(value, int | float) else value for name, value in options.items()}
+        return ", ".join(f"{SYMBOLS.get(name, name)} = {value}" for name, value in sorted(values.items()))
 
     def chart(self) -> ChartPanel:
         """Return the panel of the test likelihoods; its range omits low starts of curves."""

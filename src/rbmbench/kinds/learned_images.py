@@ -21,6 +21,7 @@ from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, TrainedPanel
+from rbmbench.reporting import charts
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
@@ -28,7 +29,6 @@ MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
 """The most that fit a printed page."""
 SWEEPS, TEMPERATURES = 100, 10
 """Sweeps and temperatures of the chains that draw samples."""
-LINE = 100
 """Characters per line of a title."""
 
 
@@ -82,7 +82,7 @@ class LearnedImagesSpec(FigureSpec):
             for kind, words in ((FILTER, f"filters, weights up to ±{largest}"), (SAMPLE, "samples")):
                 picture = address(picture_of(images_of(rows, kind), kind))
                 images.append(Image(**fields, name=f"{kind}s", words=words, address=picture))
-        lines = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
+        lines = wrap("; ".join([self.which, *self._phrases(results)]), charts.LETTERS)
         heading = (self.title, *lines, *variant_lines(self))
         return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))
 
@@ -126,6 +126,7 @@ class LearnedImages(Kind):
 
     def check(self, checks: Checks, location: tuple) -> None:
         checks.check_algorithms(self.algorithms, (*location, "algorithms"))
+        checks.check_one_stage(self.algorithms, (*location, "algorithms"))  # rows have images of the same iterations
         ((letter, panel),) = self.panels.items()
         place = (*location, "panels", letter)
         checks.check_panel(panel, self.algorithms, place)
@@ -137,9 +138,9 @@ class LearnedImages(Kind):
             least = LARGEST_ENUMERABLE_LAYER + 1
             message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
             raise checks.refuse((*place, "hidden"), message)
-        gap, further = (
-            getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
-        )
+        defaults = checks.paper.defaults
+        gap = panel.evaluate_every or defaults.evaluate_every
+        further = defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at
         columns = 1 + -(-panel.iterations // gap) + sum(at < panel.iterations and at % gap > 0 for at in further)
         if columns > MOST_SNAPSHOTS:
             message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {gap}, which gives {columns} columns"

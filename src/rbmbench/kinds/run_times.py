@@ -13,7 +13,6 @@ from typing import Literal
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.errors import unknown_name
 from rbmbench.base.settings import Positive, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
@@ -189,9 +188,7 @@ class RunTimes(Kind):
         checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
         checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
         names = self.algorithms_of(checks.paper)
-        if self.reference not in names:
-            message = unknown_name("algorithm of the table", self.reference, names)
-            raise checks.refuse((*location, "reference"), message)
+        checks.check_names("algorithm of the table", (self.reference,), names, (*location, "reference"))
         checks.check_schedules(panels[self.panel][1], names, location)
 
     def plan(self, planner: Planner, key: str) -> Output:

@@ -289,8 +289,3 @@ class Curves:
         """Differences of the run, and of the evaluation of the metric, from the published ones."""
         changes = self.spec.of_part(self.panel.name, self.run.algorithm)
         return tuple(change for change in changes if change.changes(self.metric) and change.setting != QUANTILES)
-
-    @property
-    def differences_of_band(self) -> tuple[Difference, ...]:
-        """Differences of the quantiles of the figure's bands from the published ones."""
-        return tuple(change for change in self.spec.differences if change.setting == QUANTILES)

@@ -301,7 +301,8 @@ def _point_at_dives(ax: Axes, panel: ChartPanel, curves: pd.DataFrame, low: floa
     for place, curve in curves.groupby("curve"):
         if curve["mean"].isna().all():
             continue
-        below = curve.loc[curve["mean"].idxmax() :].query("mean < @low")
+        top = curve["x"][curve["mean"].idxmax()]  # estimates in circles follow the curve
+        below = curve[(curve["x"] >= top) & (curve["mean"] < low)]
         if below.empty:
             continue
         color = looks[panel.series[place].key]["color"]

@@ -418,7 +418,7 @@ TWO_STAGES = {"algorithms": {"two": STAGED}, "figures": {"fig1": {"algorithms": 
         ({"figures": {"fig2": {"of": "fig3"}}}, "unknown figure with contests 'fig3'"),
         ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "must differ"),
         ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "must be at most 4, the judged trials, got 5 models"),
-        (TWO_STAGES, "must be an algorithm with one stage, got 'two'"),
+        (TWO_STAGES, "must be algorithms of one estimator, got 'two'"),
         ({"figures": {"fig1": {"contests": {"letters": {"data": "lettres"}}}}}, "unknown data set 'lettres'"),
         ({"figures": {"fig1": {"contests": {"letters": {"hidden": 2**20}}}}}, "hidden"),
     ],

@@ -36,7 +36,7 @@ from rbmbench.reporting.claims.measurements._base import (
     measures,
     paired,
 )
-from rbmbench.reporting.curves import Curves
+from rbmbench.reporting.curves import QUANTILES, Curves
 from rbmbench.reporting.frames import FINAL_SHARE, first_reached, levels
 
 CurveNames = Annotated[list[CurveName], Field(min_length=2)]
@@ -304,7 +304,9 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
     phrase += f", {len(trials)} trials"
     finals = np.stack([source.final.loc[trials], other.final.loc[trials]], axis=1)
     interval = np.exp(intervals.of_trials(finals, log_ratio)).tolist()
-    fields = {"differences": source.differences_of_band + other.differences_of_band, "window": _at_end(source)}
+    changes = (*source.spec.differences, *other.spec.differences)
+    of_bands = tuple(change for change in changes if change.setting == QUANTILES)
+    fields = {"differences": of_bands, "window": _at_end(source)}
     return Measurement(*interval, phrase, (source, other), POSITIVE, **fields)
 
 
