@@ -364,6 +364,9 @@ class SamplerGrid(Choice):
     def _not_too_many(self) -> Self:
         if (count := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
             raise ValueError(f"grid: must have at most {MOST_COMBINATIONS} combinations, got {count}")
+        for name, values in self.grid.items():
+            if any(value in values[:place] for place, value in enumerate(values)):
+                raise ValueError(f"grid: {name}: values must differ, got {list(values)}")
         return self
 
     @property

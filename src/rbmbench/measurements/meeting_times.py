@@ -38,10 +38,10 @@ def coupled_stopping_times(
     ``chosen`` are the sets of `PAIRS` pairs that are run, by default all, which are ``replications`` pairs.
     """
     checkpointer = checkpointer or Checkpointer()
-    saved = checkpointer.resume(identity(settings, {}))
+    firsts = range(0, settings.replications, PAIRS)[chosen]
+    saved = checkpointer.resume(identity(settings, {"firsts": np.array(firsts)}))
     rbm, start = start_of(settings)
     times = saved["times"] if saved else np.zeros(settings.replications, np.int64)
-    firsts = range(0, settings.replications, PAIRS)[chosen]
     for first in checkpointer.pieces(firsts, lambda: {"times": times}):
         pairs, stream = slice(first, first + PAIRS), Stream(settings.seed, [0], Purpose.TRAINING)
         times[pairs] = stopping_times(rbm, start[:, pairs], settings.coupling, settings.longest, stream, first)[0]

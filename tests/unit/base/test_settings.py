@@ -182,6 +182,12 @@ def test_the_file_in_a_message_may_depend_on_the_key():
             parse(RunSettings, values(**changes), where)
 
 
+def test_values_of_a_grid_that_do_not_differ_raise_one_line():
+    samplers_of_a_grid = {"samplers": {"gibbs": {"name": "gibbs", "grid": {"k": [1, 3, 1]}}}}
+    with pytest.raises(SettingsError, match=r"grid: k: values must differ, got \[1, 3, 1\]"):
+        parse(SamplingSettings, samplers_of_a_grid, "test")
+
+
 @pytest.mark.parametrize("text", [None, 3, [1]])
 def test_settings_that_are_no_mapping_raise_one_line(text):
     with pytest.raises(SettingsError, match=r"^config\.yaml: settings: must [^\n]*\Z"):

@@ -171,6 +171,14 @@ def test_a_checkpoint_of_other_inputs_raises(measurement, other, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_a_checkpoint_of_other_pairs_raises(tmp_path):
+    settings, path = CouplingSettings(visible=13, hidden=7, coupling="rbm", replications=503), tmp_path / "state.npz"
+    with pytest.raises(StoppedError):
+        meeting_times.coupled_stopping_times(settings, Checkpointer(path, stopping=lambda: 15), slice(0, 2))
+    with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
+        meeting_times.coupled_stopping_times(settings, Checkpointer(path), slice(2, 4))
+
+
 def test_spent_seconds_include_those_before_an_interruption(tmp_path, monkeypatch):
     clock: list[Any] = [100.0]
     monkeypatch.setattr("rbmbench.training.checkpoint.perf_counter", lambda: clock[0])
