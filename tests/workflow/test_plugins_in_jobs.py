@@ -17,8 +17,6 @@ from ._steps import STEPS
 
 @REGISTRY.register
 class Longer(CD):
-    fused = None
-
     def __init__(self, k: int = 1):
         super().__init__(k + STEPS)
 """

@@ -57,15 +57,12 @@ class Estimator(ABC):
 
     ``sums_to_one`` is whether the weights of the negative phase do, which the centered gradient requires.
 
-    ``fused`` is the name under which fused kernels support exactly this class; derived classes may differ.
-
     ``cost_varies`` is true if `products` depends on diagnostics: a run with a budget of products may end early then.
     ``cost_depends_on`` has the names of diagnostics without which `cost` is a guess.
     ``left`` are the remaining products of such a budget, (replicas,), else None. An estimate that takes more is not
     used, so that it need not be completed, but its diagnostics must show that it took more.
     """
 
-    fused: str | None = None
     continues_from: str | None = None
     sums_to_one: bool = True
     cost_varies: bool = False

@@ -25,8 +25,6 @@ class CD(Estimator):
     `rbmbench.estimators._variance`.
     """
 
-    fused = "cd"
-
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)

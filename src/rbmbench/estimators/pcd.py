@@ -27,7 +27,6 @@ class PCD(Estimator):
     `rbmbench.estimators._variance`.
     """
 
-    fused = "pcd"
     continues_from = "itself"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):

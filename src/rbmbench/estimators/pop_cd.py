@@ -61,7 +61,6 @@ def effective_sample_size(weights):
 class PopCD(Estimator):
     """pop-CD-k with ``k`` Gibbs steps. Variants override `weighted_ends`, `weights` or `diagnostics_of`."""
 
-    fused = "pop_cd"
     continues_from = "ends"
     weights = staticmethod(normalised_weights)
 

@@ -24,7 +24,7 @@ class GroundTruthJob(Measurement):
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         truth = gradient_bias.ground_truth(rbm, dataset.train, task.settings, progress, checkpointer, task.chosen)
-        return Results({TRUTH: truth.arrays()})
+        return Results({TRUTH: vars(truth)})
 
     def work(self, settings, sizes, pilot=False):
         m, n = sizes.m, sizes.n
@@ -39,4 +39,4 @@ class GroundTruthJob(Measurement):
 
     def probe(self, settings, visible, hidden, precision):
         rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
-        return gradient_bias.ground_truth(rbm, rows, settings).arrays()
+        return vars(gradient_bias.ground_truth(rbm, rows, settings))

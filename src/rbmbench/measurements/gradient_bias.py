@@ -61,10 +61,6 @@ class GroundTruth:
             return np.zeros(len(self.mean))
         return np.einsum("btp,tp->bt", self.blocks, direction).var(axis=0, ddof=1) / len(self.blocks)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays to save."""
-        return {"mean": self.mean, "blocks": self.blocks}
-
 
 def ground_truth(
     rbm: RBM,
@@ -233,7 +229,7 @@ def measure(
     trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
     contents = rbm.on_host().parameters._asdict() | {"train": data}
     for name, truth in ground_truths.items():
-        contents |= {f"{name} {array_name}": array for array_name, array in truth.arrays().items()}
+        contents |= {f"{name} {array_name}": array for array_name, array in vars(truth).items()}
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):

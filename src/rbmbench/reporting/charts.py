@@ -75,7 +75,7 @@ def of_run(run: RunData) -> dict[str, object]:
             estimator, update = stage["estimator"], stage.get("update") or {}
             rule = updates.REGISTRY.create(update.get("name", "sgd"), update.get("options"))
             of_phase = estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
-            steps = getattr(rule, "inner_steps", 1) * of_phase
+            steps = rule.inner_steps * of_phase
         if not steps:  # their number is not fixed
             break
         stages.append(StepsPerIteration(until=stage["until"], steps=steps))

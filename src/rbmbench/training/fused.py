@@ -11,13 +11,14 @@ import os
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import name_of
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import fused_kernels, on_host
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 
 VARIABLE = "RBMBENCH_FUSED"
-KNOWN = {(estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")}
+KNOWN = ("cd", "pcd", "pop_cd")  # with the update rule sgd
 
 
 def check_switch() -> bool:
@@ -31,11 +32,6 @@ def check_switch() -> bool:
     return value == "on"
 
 
-def _fused_name(component) -> str | None:
-    """Return the attribute ``fused`` of exactly this class, without that of base classes."""
-    return vars(type(component)).get("fused")
-
-
 def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
     """Return the reason why fused kernels cannot be used, in a few words, or None if they can.
 
@@ -46,7 +42,7 @@ def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
         return "no launches to save"
     if not check_switch():
         return f"{VARIABLE} is off"
-    if (_fused_name(estimator), _fused_name(update)) not in KNOWN:
+    if name_of(estimator) not in KNOWN or name_of(update) != "sgd":
         return "no kernel makes whole iterations of these"
     if getattr(estimator, "chains", None) is not None or getattr(estimator, "variance", False):
         return "fused kernels do not support these options of the estimator"
@@ -58,7 +54,7 @@ class FusedIterations:
 
     def __init__(self, rbm: RBM, estimator, batches: MiniBatches):
         self._rbm, self._k, self._batches = rbm, estimator.k, batches
-        self._weighted = _fused_name(estimator) == "pop_cd"
+        self._weighted = name_of(estimator) == "pop_cd"
         self._kernels = fused_kernels(rbm.W)
 
     def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float, sums: dict) -> np.ndarray:

@@ -27,11 +27,9 @@ class UpdateRule(ABC):
 
     A rule holds options. Its memory between iterations is a dict of arrays with a leading axis of replicas, which is
     saved in checkpoints. Each stage of a schedule starts with a new memory.
-
-    ``fused``: see `rbmbench.estimators.Estimator`.
     """
 
-    fused: str | None = None
+    inner_steps = 1  # of an iteration, each with its own negative phase
 
     def check(self, estimator) -> None:  # noqa: B027 - optional
         """Raise a `SettingsError` if the rule cannot be used with the estimator."""
@@ -46,7 +44,7 @@ class UpdateRule(ABC):
         self, estimator, batch: int, visible_units: int, hidden_units: int, diagnostics: Mapping[str, float] = NOTHING
     ) -> Counter:
         """Return the operations of an iteration of one replica, for forecasts: see `rbmbench.estimators.Estimator`."""
-        return times(estimator.cost(batch, visible_units, hidden_units, diagnostics), getattr(self, "inner_steps", 1))
+        return times(estimator.cost(batch, visible_units, hidden_units, diagnostics), self.inner_steps)
 
     def start(self, rbm: RBM, data: Array) -> Memory:
         """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""
@@ -62,9 +60,7 @@ class UpdateRule(ABC):
 
 
 class InnerSteps(UpdateRule):
-    """Base of rules that make ``inner_steps`` steps in an iteration, each with its own negative phase."""
-
-    inner_steps: int
+    """Base of rules that make several steps in an iteration."""
 
     def check(self, estimator) -> None:
         """Raise a `SettingsError` if the estimator does not support inner steps."""

@@ -44,5 +44,10 @@ class Centered(UpdateRule):
         positive, negative = estimator.phase_sums(estimate)
         offsets = Offsets.of(memory)
         offsets.slide(positive, self.sliding)
-        ascend_centered(rbm, positive, negative, rate, offsets, offsets)
+        first = offsets.copy() if self.inner_steps > 1 else offsets
+        ascend_centered(rbm, positive, negative, rate, first, offsets)
+        for _ in range(self.inner_steps - 1):
+            estimate = estimator.continue_chains(rbm, estimate, stream)
+            offsets.slide(positive, self.sliding)
+            ascend_centered(rbm, positive, estimator.negative_sums(estimate), rate, first, offsets)
         return estimate

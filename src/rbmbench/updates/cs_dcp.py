@@ -15,7 +15,6 @@ Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 from rbmbench.base.registry import positive_integer
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import InnerSteps
-from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
 
 
@@ -29,16 +28,3 @@ class CSDCP(InnerSteps, Centered):
     def __init__(self, inner_steps: int = 6, sliding: float = 0.01):
         super().__init__(sliding)
         self.inner_steps = positive_integer("inner_steps", inner_steps)
-
-    def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        estimate = estimator.estimate(rbm, batch, state, stream)
-        positive, negative = estimator.phase_sums(estimate)
-        offsets = Offsets.of(memory)
-        offsets.slide(positive, self.sliding)
-        first = offsets.copy()
-        ascend_centered(rbm, positive, negative, rate, first, offsets)
-        for _ in range(self.inner_steps - 1):
-            estimate = estimator.continue_chains(rbm, estimate, stream)
-            offsets.slide(positive, self.sliding)
-            ascend_centered(rbm, positive, estimator.negative_sums(estimate), rate, first, offsets)
-        return estimate

@@ -12,8 +12,6 @@ from rbmbench.updates._base import UpdateRule, ascend
 class SGD(UpdateRule):
     """Gradient ascent with a constant learning rate."""
 
-    fused = "sgd"
-
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         estimate = estimator.estimate(rbm, batch, state, stream)
         ascend(rbm, *estimator.phase_sums(estimate), rate)

@@ -52,7 +52,7 @@ class Mine(CD):
     """Contrastive divergence."""
 '''
 SHARING = ESTIMATOR.replace("\n\n@REG", "\n\nfrom ._shared import STEPS\n\n@REG") + (
-    "    fused = None\n\n    def __init__(self, k: int = STEPS):\n        super().__init__(k + STEPS - 1)\n"
+    "    def __init__(self, k: int = STEPS):\n        super().__init__(k + STEPS - 1)\n"
 )
 DATA = '''"""Zeros and ones."""
 import numpy as np

@@ -250,7 +250,6 @@ def test_variance_of_a_ground_truth_along_a_direction():
         projected = blocks[:, t] @ direction[t]
         np.testing.assert_allclose(truth.variance_along(direction)[t], projected.var(ddof=1) / 20, rtol=1e-12)
         np.testing.assert_allclose(truth.floor[t], blocks[:, t].var(axis=0, ddof=1).mean() / 20, rtol=1e-12)
-    assert sorted(truth.arrays()) == ["blocks", "mean"]
 
 
 def test_floor_of_the_bias_includes_the_error_of_the_ground_truth():

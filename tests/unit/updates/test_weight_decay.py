@@ -41,7 +41,3 @@ def test_weight_decay_of_0_equals_sgd():
 def test_invalid_decays_raise(decay):
     with pytest.raises(SettingsError, match=r"option 'decay': must be a number >= 0 and < 1, got .*"):
         updates.create("weight_decay", decay=decay)
-
-
-def test_weight_decay_has_no_fused_kernel():
-    assert "fused" not in vars(type(updates.create("weight_decay")))
