@@ -271,7 +271,8 @@ def _scale_x(ax: Axes, panel: ChartPanel, x: pd.Series, columns: int) -> None:
         ax.xaxis.set_minor_formatter(NullFormatter())
     else:
         ax.set_xlim(*(panel.x.range or (min(0, x.min()), x.max())))
-        ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
+        is_roomy = columns < NARROW and ax.get_xlim()[1] < 10**6  # for the labels of five ticks
+        ax.xaxis.set_major_locator(MaxNLocator(5 if is_roomy else 3))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda at, _: count(at) if at == int(at) else f"{at:g}"))
 
 
