@@ -378,7 +378,7 @@ def test_invalid_arguments_of_evaluate_again_raise_a_one_line_error(scale, capsy
     assert evaluate_again(scale, [3]) == 2
     assert "changes.json: must be a mapping, got [3]" in capsys.readouterr().err
     assert evaluate_again(scale, {"particles": 1}) == 2
-    assert "changes.json: particles: must " in capsys.readouterr().err
+    assert "--settings: particles: must " in capsys.readouterr().err
     assert evaluate_again(scale, {}, "--again", str(scale / "runs" / RUN_ID)) == 2
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
     (scale / "datasets" / "bars.npz").rename(scale / "elsewhere.npz")
