@@ -361,7 +361,7 @@ class SamplerGrid(Choice):
     )
 
     @model_validator(mode="after")
-    def _not_too_many(self) -> Self:
+    def _few_and_distinct(self) -> Self:
         if (count := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
             raise ValueError(f"grid: must have at most {MOST_COMBINATIONS} combinations, got {count}")
         for name, values in self.grid.items():

@@ -15,6 +15,7 @@ from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
+from rbmbench.datasets.user_file import ending
 from rbmbench.io import provenance, results
 from rbmbench.io.atomic import writable
 from rbmbench.io.layout import RUNS, Layout
@@ -131,7 +132,7 @@ def read_data(
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
-    if arguments.array and arguments.data.suffix != ".npz":
+    if arguments.array and ending(arguments.data) != ".npz":
         raise SettingsError(f"--array: must be with an .npz file, got {arguments.data}")
     named = {"key": arguments.array}
     named |= {name: getattr(arguments, name) for name in ("drop_columns", "threshold", "features")}

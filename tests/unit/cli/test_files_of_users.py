@@ -39,6 +39,7 @@ FILES = {
     "grey.csv": (text(np.where(DATA == 1, 0.875, 0.125)), ("--threshold", "0.5")),
     "X.npz": (lambda path: np.savez(path, X=DATA), ()),
     "keras.npz": (lambda path: np.savez(path, x_train=DATA, y_train=np.arange(ROWS)), ("--array", "x_train")),
+    "capitals.NPZ": (lambda path: np.savez(path.open("wb"), x_train=DATA), ("--array", "x_train")),
     "sparse.npz": (lambda path: sparse.save_npz(path, sparse.csr_matrix(DATA)), ()),
     "frame.parquet": (lambda path: pd.DataFrame(DATA, columns=NAMES).to_parquet(path), ()),
     "set.libsvm": (lambda path: dump_svmlight_file(DATA.astype(float), np.arange(ROWS), str(path)), ()),
