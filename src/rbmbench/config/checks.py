@@ -81,13 +81,16 @@ class Checks:
         self.check_labels([paper.algorithms[name].label for name in algorithms], location)
         self.check_names("data set", (panel.data,), paper.data, (*location, "data"))
         self.check_schedules(panel, algorithms, location)
-        self.check_sizes_of(panel, algorithms, location)
+        self.check_sizes_of(panel.data, panel.hidden, algorithms, location)
         proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
         self.check_rows(panel.batch, panel.data, (*location, "batch"))
         if proxy and proxy.rows and proxy.rows > rows:
             message = f"must be at most as many rows as the data set has, {rows}, got {proxy.rows}"
             raise self.refuse((*location, "proxy", "rows"), message)
         size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
+        if panel.bias_bound or paper.defaults.bias_bound:
+            with self._placed((*location, "hidden")):
+                check_sizes(*size[:2])
         with self._placed(location):
             check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
 
@@ -141,15 +144,12 @@ class Checks:
                 for options in entry.grid_of_settings.settings:
                     samplers.REGISTRY.create(entry.sampler, options)
 
-    def check_sizes_of(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
+    def check_sizes_of(self, data: str, hidden: int, names: Iterable[str], location: tuple) -> None:
         """Refuse a model that is too large for one of the algorithms."""
-        size = self.paper.data[panel.data].visible, panel.hidden
-        stages = [stage for name in names for stage in self.paper.algorithms[name].stages]
-        checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]
-        checks += [check_sizes] * bool(panel.bias_bound or self.paper.defaults.bias_bound)
         with self._placed((*location, "hidden")):
-            for check in checks:
-                check(*size)
+            for stage in (stage for name in names for stage in self.paper.algorithms[name].stages):
+                estimator = estimators.REGISTRY.create(stage.estimator, stage.options)
+                estimator.check_sizes(self.paper.data[data].visible, hidden)
 
     @contextmanager
     def _placed(self, location: tuple) -> Iterator[None]:

@@ -143,7 +143,9 @@ class Contests(OfContests):
             if budget and budget.models and budget.models > judged:
                 message = f"must be at most {judged}, the judged trials, got {budget.models} models"
                 raise checks.refuse((*place, "certificate", "models"), message)
-            checks.check_one_stage(self.algorithms_of(checks.paper, contest), (*place, "algorithms"))
+            algorithms = self.algorithms_of(checks.paper, contest)
+            checks.check_one_stage(algorithms, (*place, "algorithms"))
+            checks.check_sizes_of(contest.data, contest.hidden, algorithms, place)
             for algorithm, _, panel, least in self.trainings(checks.paper, contest):
                 if contest.products < least:
                     message = f"must be at least {least:g}, an iteration of {algorithm!r}, got {contest.products:g}"

@@ -254,7 +254,7 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             place = (*location, "rows", name)
             checks.check_panel(row, (self.trained_with,), place)
-            checks.check_sizes_of(row, self.estimators, place)
+            checks.check_sizes_of(row.data, row.hidden, self.estimators, place)
             checks.check_rows(row.samples, row.data, (*place, "samples"))
 
     def plan(self, planner: Planner, key: str) -> Output:

@@ -150,13 +150,14 @@ def run(
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, threads, progress)
-        _warm_up(Shard(rbm[:1].copy(), device_data, settings, trials[:1]), settings.schedule)
+        warm = Shard(rbm[:1].copy(), device_data, settings, trials[:1])
+        _warm_up(warm, settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
         loop.restore(saved)
         loop.seconds["startup_seconds"] += startup
         loop.run(checkpointer)
-    iterations = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
+    iterations = "; ".join(f"{name} {way}" for name, way in warm.ways.items())
     details = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
     if details["backend"] == "numba":
         details["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])

@@ -345,6 +345,14 @@ def test_a_budget_below_an_iteration_is_an_error(config):
     )
 
 
+def test_a_contest_of_models_too_large_for_an_estimator_is_an_error(config):
+    algorithms = {"expected_cd": {"label": "expected CD", "estimator": "expected_cd"}}
+    arena = {"algorithms": algorithms, "figures": {"fig1": {"contests": {"bars_and_stripes": {"hidden": 1031}}}}}
+    (config / "tiny.yaml").write_text(yaml.safe_dump({"scale": "tiny", "overrides": {"arena": arena}}))
+    message = error_of(["config/config.yaml", "config/tiny.yaml"])
+    assert "figures.fig1.contests.bars_and_stripes.hidden: " in message and "at most 24 units" in message
+
+
 def test_curves_of_one_label_and_models_too_large_for_an_estimator_are_errors(config):
     message = error_of(overlay(config, **nested("algorithms", "cd_10", "label", "CD-1")))
     assert message.endswith("figures.fig1.panels.a: labels of its curves must differ, got 'CD-1' 2 times")

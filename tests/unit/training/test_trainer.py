@@ -166,7 +166,9 @@ def test_a_run_stopped_at_every_iteration_equals_one_never_stopped(schedule, tmp
         line = f"stopped at iteration {iteration} of 29; run the same command again to resume from {checkpoint}"
         with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
             run(DATA, settings, checkpoint=checkpoint, threads=1 + iteration % 2, stopping=signals.__next__)
-    assert_same(run(DATA, settings, checkpoint=checkpoint), run(DATA, settings))
+    resumed, whole = run(DATA, settings, checkpoint=checkpoint), run(DATA, settings)
+    assert_same(resumed, whole)
+    assert resumed.backend == whole.backend
 
 
 def test_progress_is_reported_between_evaluations(monkeypatch):
