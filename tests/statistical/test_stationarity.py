@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from core_helpers import (
     Enumerated,
-    frequencies,
     random_rbm,
     total_variation,
     total_variation_bound,
@@ -127,34 +126,9 @@ def on_free_energy(tables, x, y):
     return np.minimum(1, np.exp((tables[0].beta - tables[1].beta) * (free[x] - free[y])))
 
 
-def swap_matrix(tables, rule):
-    """Return the transition matrix of one swap proposal over pairs of joint states, (states^2, states^2)."""
-    states = tables[0].energy.size
-    x, y = (index.ravel() for index in np.indices((states, states)))
-    accepted = rule(tables, x, y)
-    matrix = np.diag(1 - accepted)
-    matrix[x * states + y, y * states + x] += accepted
-    return matrix
-
-
-def balance(tables, rule):
-    """Return the largest violation of detailed balance of the swap under the product of the tempered distributions."""
-    product = np.outer(tables[0].joint.ravel(), tables[1].joint.ravel()).ravel()
-    flow = product[:, None] * swap_matrix(tables, rule)
-    return np.abs(flow - flow.T).max()
-
-
 @pytest.fixture(scope="module")
 def two_by_two():
     return random_rbm(2, 2, scale=1.5, seed=3)
-
-
-def test_detailed_balance_holds_for_the_swap_but_not_for_wrong_ones(two_by_two):
-    for betas in ((0.0, 1.0), (0.5, 1.0), (0.25, 0.5)):
-        tables = [Enumerated.of(two_by_two, beta) for beta in betas]
-        assert balance(tables, metropolis) < 1e-16
-        assert balance(tables, sign_flipped) > 1e-4
-        assert balance(tables, on_free_energy) > 1e-4
 
 
 def sweep_law(tables, starts, rule):
@@ -202,25 +176,3 @@ def test_one_sweep_has_the_enumerated_distribution(two_by_two, chains, dtype):
             rejected[rule] += not holds(numbers, sweep_law(tables, start, rule).ravel())
     assert rejected[sign_flipped] > len(starts) / 2
     assert rejected[on_free_energy] > 0
-
-
-def test_enumerated_sweeps_keep_the_product_but_wrong_ones_do_not(two_by_two):
-    # Negative control of the enumeration, without sampling.
-    tables = tempered_tables(two_by_two, 3)
-    margins = [table.joint.sum(axis=1) for table in tables]
-    product = np.multiply.outer(np.multiply.outer(margins[0], margins[1]), margins[2])
-
-    def change(rule):
-        after = sum(product[start] * sweep_law(tables, start, rule) for start in itertools.product(range(4), repeat=3))
-        return np.abs(after - product).sum() / 2
-
-    assert change(metropolis) < 1e-14
-    assert change(sign_flipped) > 0.05
-    assert change(on_free_energy) > 0.005
-
-
-def test_the_bound_rejects_samples_of_another_distribution():
-    probability = np.array([0.5, 0.25, 0.125, 0.125])
-    assert holds(drawn_from(probability, 50_000, 0), probability)
-    assert not holds(drawn_from(np.array([0.48, 0.27, 0.125, 0.125]), 50_000, 0), probability)
-    np.testing.assert_allclose(frequencies([0, 0, 1, 3], 4), [0.5, 0.25, 0, 0.25])

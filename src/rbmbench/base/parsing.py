@@ -40,8 +40,8 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
             value = f"a {type(error['input']).__name__}"
         else:
             value = repr(error["input"])
-        message = "must be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
-        message = re.sub(r"^\w+ should", "must", message)
+        message = re.sub(r"^\w+ should", "must", error["msg"].removeprefix("Value error, "))
+        message = "must be a list" if error["type"] == "tuple_type" else message.partition(", unable to parse")[0]
         # The validators of this package that check several values name the wrong one in the message.
         complete = error["type"] == "value_error" and (isinstance(error["input"], dict | list) or ", got " in message)
         raise SettingsError(f"{where}: {key}: {message}{'' if complete else f', got {value}'}") from None

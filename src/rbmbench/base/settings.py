@@ -51,7 +51,7 @@ def no_truth_value(value: object) -> object:
 
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True), BeforeValidator(no_truth_value)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
@@ -95,7 +95,7 @@ class Initial(Settings):
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
         default=0.1, description="bound or standard deviation, see kind"
     )
     biases: Literal["drawn", "zero", "base_rate"] = Field(
@@ -344,7 +344,7 @@ class CouplingSettings(Settings):
 
     visible: Count
     hidden: Count
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
         default=0.1, description="standard deviation of the entries of W, b and c"
     )
     coupling: Coupling

@@ -61,7 +61,7 @@ def evaluate(arguments: Namespace) -> None:
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
         settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, place)
-        name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
+        name = f"{folder.absolute().name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
         # Ids of runs begin with the key of their data, which may differ from the name of the data set.
         files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["run"].partition("-")[0])}
         values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}

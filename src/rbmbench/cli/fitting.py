@@ -179,10 +179,11 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     recorded = {name: file_options.get(name) for name in names} if "path" in file_options else {}
     defaults = {name: value for name, value in recorded.items() if value not in (None, [])}
     if may_lack_features(arguments.data):
-        left_out = arguments.drop_columns or defaults.get("drop_columns", ())
+        left_out = defaults.get("drop_columns", ()) if arguments.drop_columns is None else arguments.drop_columns
         defaults["features"] = rbm.visible_units + len({*left_out})
     dataset = computing.read_data(arguments, columns, **defaults)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
         allowed = f"{rbm.visible_units} columns, the visible units of {_file_of(arguments.model)}"
-        raise DataError(f"{arguments.data}: must have {allowed}, got {columns}")
+        hint = "; --drop-columns alone leaves out none" * ("drop_columns" in defaults)
+        raise DataError(f"{arguments.data}: must have {allowed}, got {columns}{hint}")
     return dataset

@@ -90,20 +90,22 @@ def _add(commands, name: str, command: str, text: str, *groups: dict[str, dict],
     return added
 
 
-def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
-    """Return a type of arguments: numbers of a kind, from ``least`` to ``most``."""
+def _number(least: float, most: float, kind: type, allowed: str = "") -> Callable[[str], float]:
+    """Return a type of arguments: numbers of a kind, from ``least`` to ``most``; ``allowed`` has them in words."""
+    allowed = allowed or f"{'an integer ' * (kind is int)}from {least} to {most}"
 
     def number(text: str) -> float:
         with suppress(ValueError):
             if least <= (value := kind(text)) <= most:
                 return value
-        raise ArgumentTypeError(f"must be {'an integer ' * (kind is int)}from {least} to {most}, got {text!r}")
+        raise ArgumentTypeError(f"must be {allowed}, got {text!r}")
 
     return number
 
 
 SECONDS = _number(0, math.inf, float)
-FINITE, POSITIVE = _number(-LARGEST, LARGEST, float), _number(sys.float_info.min, LARGEST, float)
+FINITE = _number(-LARGEST, LARGEST, float, "a finite number")
+POSITIVE = _number(sys.float_info.min, LARGEST, float, "a finite number above 0")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -171,7 +173,7 @@ COMPUTATION = {
 }
 OWN_DATA = {
     "--array": _name("array of an .npz file (default: train, or the only one)"),
-    "--drop-columns": _argument("COLUMN", "columns to leave out: names, or numbers from 1", nargs="+"),
+    "--drop-columns": _argument("COLUMN", "columns to leave out: names, or numbers from 1; none if empty", nargs="*"),
     "--threshold": _argument("NUMBER", "larger numbers are 1, others 0", type=FINITE),
     "--features": _count("features of a .libsvm file (default: the largest that occurs)"),
 }

@@ -42,6 +42,7 @@ class StopSignals:
             name = signal.Signals(number).name
             write_now(f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once\n")
         is_first, self._received = self._received is None, self._received or number
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if signal.SIGINT in self._before:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         if self._is_starting and is_first:
             raise KeyboardInterrupt

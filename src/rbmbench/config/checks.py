@@ -129,7 +129,8 @@ class Checks:
                 own_file = datasets.REGISTRY.create(entry.name, entry.options).own_file
             if own_file and not Path(own_file).is_file():
                 message = f"must be a file with your data, got {own_file!r}, which is missing or no regular file"
-                raise self.refuse(("data", name, "options", "path"), message)
+                inner = ("options",) * (entry.name == "held_out")
+                raise self.refuse(("data", name, "options", *inner, "path"), message)
             self.check_rows(entry.batch, name, ("data", name, "batch"))
         for name, algorithm in self.paper.algorithms.items():
             for number, stage in enumerate(algorithm.stages):

@@ -4,7 +4,7 @@
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from rbmbench.base.settings import (
     AnnealingBudget,
@@ -20,6 +20,7 @@ from rbmbench.base.settings import (
     SamplerGrid,
     Seed,
     Settings,
+    no_truth_value,
 )
 
 MOST_LETTERS = 64  # of a name: several make the name of a file, which has at most 255
@@ -182,7 +183,7 @@ class Algorithm(Look):
 class Printed(Settings):
     """A number that the paper prints about a panel, drawn beside the measured ones."""
 
-    value: Annotated[float, Field(allow_inf_nan=False)] = Field(
+    value: Annotated[float, Field(allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
         description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
     )
     label: str = Field(description="name in the legend")

@@ -103,11 +103,12 @@ def write_arrays(path: Location, arrays: Mapping[str, object]) -> None:
         np.savez_compressed(handle, allow_pickle=False, **{name: np.asarray(arrays[name]) for name in sorted(arrays)})
 
 
-def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz file, which must hold at least ``names``."""
+def read_arrays(path: Location, names: Iterable[str], others: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+    """Return the arrays ``names`` of an npz file, which must hold them, and ``others`` that it holds, by default all."""
+    names = list(names)
     with reading(path) as file:
         _check_sum(file)
-        arrays = npz_arrays(file)
+        arrays = npz_arrays(file, None if others is None else [*names, *others])
     for name in names:
         if name not in arrays:
             raise ResultsError(f"{path}: array {name!r} is missing, got {', '.join(arrays) or 'nothing'}")
@@ -213,15 +214,14 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     They are W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
     """
     path = Path(folder) / MODEL
-    arrays = read_arrays(path, MODEL_ARRAYS)
+    arrays = read_arrays(path, MODEL_ARRAYS, ())
     _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, ("trials",))
     return arrays
 
 
 def read_parameters(path: Location) -> dict[str, np.ndarray]:
     """Return W (..., m, n), b (..., m) and c (..., n), float32 or float64, of any npz file that holds them."""
-    arrays = read_arrays(path, ("W", "b", "c"))
-    parameters = {name: arrays[name] for name in ("W", "b", "c")}
+    parameters = read_arrays(path, ("W", "b", "c"), ())
     _check_parameters(Path(path), parameters, None)
     return parameters
 
@@ -232,7 +232,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     They are snapshot_iterations (snapshots,), and snapshot_W, _b and _c with leading axes (snapshots, trials).
     """
     path = Path(folder) / MODEL
-    arrays = read_arrays(path, SNAPSHOT_ARRAYS)
+    arrays = read_arrays(path, SNAPSHOT_ARRAYS, ())
     iterations, *parameters = SNAPSHOT_ARRAYS
     _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))
     numbers = arrays[iterations]
@@ -240,7 +240,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
         raise ResultsError(f"{path}: {iterations}: must be a number a snapshot, got {numbers.dtype} {numbers.shape}")
     if (numbers[1:] <= numbers[:-1]).any():
         raise ResultsError(f"{path}: {iterations}: must ascend")
-    return {name: arrays[name] for name in SNAPSHOT_ARRAYS}
+    return arrays
 
 
 def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...] | None) -> None:

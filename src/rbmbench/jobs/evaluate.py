@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench import datasets
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import HELD_OUT, AnnealingSettings
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE
@@ -45,6 +46,9 @@ class EvaluateJob(JobKind):
         per_trial = 1 if run["settings"].get("products") else all_snapshots
         task.check_block(parts := run["settings"]["trials"] * per_trial)
         first, count = task.block or (0, parts)
+        if count > per_trial and (first % per_trial or count % per_trial):
+            message = f"must be whole trials, of {per_trial} snapshots, or part of one, got {first}-{count}"
+            raise SettingsError(f"--block: {message}")
         (trial, snapshot), trials = divmod(first, per_trial), max(1, count // per_trial)
         chosen_trials, chosen_snapshots = slice(trial, trial + trials), slice(snapshot, snapshot + count)
         if count >= per_trial:

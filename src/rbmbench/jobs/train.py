@@ -83,7 +83,8 @@ class TrainJob(JobKind):
             if name in model:
                 model[name] = np.concatenate([block[name] for block in arrays], axis=axis)
         meta = gathered_meta(task, metas) | _mean_diagnostics(curve)
-        self._write(task, {CURVE: curve, MODEL: model}, meta | {"run": task.run_id, "trials": task.settings.trials})
+        meta |= {"run": task.run_id or task.out.absolute().name, "trials": task.settings.trials}
+        self._write(task, {CURVE: curve, MODEL: model}, meta)
 
     def work(self, settings, sizes, pilot=False):
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials

@@ -35,9 +35,10 @@ from rbmbench.reporting.contests import (
 from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
 from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 
-"""Characters per line of a title."""
 LEGEND_COLUMNS = 5
 """Columns of a legend of algorithms, on a page."""
+OF_ROWS = {"log_likelihood": "mean log-likelihood of the training rows"}
+"""Titles of metrics whose rows are not in their title."""
 START = 0.02
 """Share of the budget below which curves do not affect the vertical range."""
 DIGITS = 10
@@ -150,8 +151,8 @@ def _curves_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
     curves = anytime_curves(numbers)
     trials = count(curves["trials"].min())
     return (
-        "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
-        " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
+        "Mean log-likelihood by the cost of a trial so far: matrix products of a mini-batch with W on the left,"
+        " processor seconds of training on one thread on the right. All algorithms"
         f" have the same budget of products; that of seconds is the least time that one of them takes for it."
         f" Bands: 10 to 90 % of at least {trials} trials. Between evaluations more than {WIDEST:.0%} of the budget"
         f" apart, lines only connect them; no value there is used. {_contests_in_words(spec, curves)}"
@@ -215,11 +216,12 @@ def _ranks(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
 
 
 def _ranks_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
-    contests = numbers[numbers["contest"] != OVERALL]
+    overall, contests = (numbers[(numbers["contest"] == OVERALL) == is_overall] for is_overall in (True, False))
+    units = dict.fromkeys(unit_of(number) for number in overall.dropna(subset="rank")["contests"])
     return (
-        "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
+        "Ranks by the log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
         f" Left: mean over contests and trials, with Student's {INTERVAL}s"
-        f" over the {unit_of(len(spec.contests))}s. Right: mean over the trials of each contest,"
+        f" over the {' or '.join(units) or 'contest'}s. Right: mean over the trials of each contest,"
         f" under equal matrix products. {_without_ranks(contests)}"
         f" {_contests_in_words(spec, contests)}"
     )
@@ -246,7 +248,7 @@ def _targets(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
 def _targets_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
     return (
         f"Share of targets that trials have reached, by the share of the budget spent; {count(TARGETS - 1)}"
-        " targets in each contest, all contests and judged trials together. Targets are held-out log-likelihoods"
+        " targets in each contest, all contests and judged trials together. Targets are log-likelihoods"
         " between the initial one and the best mean at the end of the budget, at distances from it that fall by"
         f" equal factors to {100 * NEAREST_TARGET:g} % of the whole. Contests in which an algorithm has no"
         " evaluation near the end of the budget are left out"
@@ -285,8 +287,8 @@ def _rates(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
 
 def _rates_caption(spec: ArenaSpec, numbers: pd.DataFrame) -> str:
     return (
-        "Mean log-likelihood of the validation rows at the end of the budget of matrix products, by the learning"
-        " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
+        "Mean log-likelihood at the end of the budget of matrix products, by the learning rate, over the trials that"
+        " tune it; dots: the rate that is chosen. Values far below the best are cut off."
         f" {_contests_in_words(spec, numbers, others='')}"
     )
 
@@ -318,17 +320,24 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame, 
     ``others`` is empty if the numbers are those of the trials that tune the rates.
     """
     titles = numbers.drop_duplicates("contest").set_index("contest")
+    contests = [contest for contest in spec.contests if contest.name in titles.index]
     phrases = [
         f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
         f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
-        for contest in spec.contests
-        if contest.name in titles.index
+        for contest in contests
     ]
-    rates = sorted({entry.rate for contest in spec.contests for entry in contest.entries})
-    tuning, grid = spec.contests[0].tuning_trials, ", ".join(f"{rate:g}" for rate in rates)
+    choices: dict[str, list[str]] = {}
+    for contest in contests:
+        tuned_by, judged_by = (
+            OF_ROWS.get(name, metric_of(name).title) for name in (contest.tuned_by, contest.judged_by)
+        )
+        grid = ", ".join(f"{rate:g}" for rate in sorted({entry.rate for entry in contest.entries}))
+        choice = f"the rate of each algorithm is that of {grid} with the best {tuned_by} at the end of the budget in"
+        choice += f" {contest.tuning_trials} {others}trials, and algorithms are judged by the {judged_by}"
+        choices.setdefault(choice, []).append(contest.name)
     return (
-        f"Contests: {'; '.join(phrases)}. The rate of each algorithm is that of {grid}"
-        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} {others}trials."
+        f"Contests: {'; '.join(phrases)}."
+        + "".join(f" In {', '.join(names)} {choice}." for choice, names in choices.items())
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         + "".join(f" {sentence}" for sentence in variant_notes(spec))
     )

@@ -185,9 +185,7 @@ def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData]
 
 def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterations: pd.Index) -> dict[str, object]:
     """Return the fields of a `Series` that come from its run, with its first trials unless there is only one."""
-    run = runs.get(folder.folder)
-    if run is None or not charts.is_trained(run.meta):
-        return {}
+    run = runs[folder.folder]
     singles: tuple[Numbers, ...] = ()
     if metric in set(run.curve["metric"]) and not metric.startswith(COMPARED) and len(trials := run.trials(metric)) > 1:
         first = trials.iloc[:MOST_SINGLES].reindex(columns=iterations).to_numpy()
@@ -242,9 +240,11 @@ def _fewer_trials(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResu
 def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]:
     runs = {run.algorithm: run for panel in spec.panels for run in panel.runs}
     yield from (Entry(label=run.label, key=key, color=run.color, dash=run.dash) for key, run in runs.items())
-    yield from (
-        Entry(label=label, look=("second", "third")[place - 1]) for label, place in further_lines(spec, summary)
-    )
+    further = {name: place for panel in spec.panels for place, name in enumerate(panel.lined) if place}
+    for name, place in further.items():
+        if is_drawn(name, summary):
+            label = f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}"
+            yield Entry(label=label, look=("second", "third")[place - 1])
     if any(panel.lined != panel.metrics for panel in spec.panels):
         yield Entry(label=CIRCLES, look="compared")
     lines = dict.fromkeys(name for panel in spec.panels for name in panel.references)
@@ -359,19 +359,6 @@ def is_drawn(name: str, summary: pd.DataFrame) -> bool:
 def _ceiling_note(name: str) -> str:
     ceiling = metric_of(name).ceiling
     return f", where it is below {ceiling:g}" if math.isfinite(ceiling) else ""
-
-
-def further_lines(spec: LearningCurvesSpec, summary: pd.DataFrame) -> list[tuple[str, int]]:
-    """Return style and title of the lines of further metrics, with their place: ("dashed: bound of the bias", 1).
-
-    Metrics that are not drawn are omitted.
-    """
-    further = {name: place for panel in spec.panels for place, name in enumerate(panel.lined) if place}
-    return [
-        (f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}", place)
-        for name, place in further.items()
-        if is_drawn(name, summary)
-    ]
 
 
 def marked_shares(spec: LearningCurvesSpec) -> list[float]:

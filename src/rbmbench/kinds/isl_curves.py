@@ -343,11 +343,6 @@ class SampleCurve(Source):
     """The options that are best for each model alone, by trial."""
 
     @property
-    def trials(self) -> pd.DataFrame:
-        """The likelihoods as trials (index) by numbers of samples (columns), float64."""
-        return self.frame
-
-    @property
     def final(self) -> pd.Series:
         """The likelihood after all samples, by trial."""
         return self.frame.iloc[:, -1]

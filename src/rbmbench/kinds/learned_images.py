@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rbmbench.base.settings import Seed
 from rbmbench.config.checks import Checks
-from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.paper import KINDS
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import META, MODEL
 from rbmbench.io.results import read_meta, read_snapshots
@@ -29,7 +29,6 @@ MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
 """The most that fit a printed page."""
 SWEEPS, TEMPERATURES = 100, 10
 """Sweeps and temperatures of the chains that draw samples."""
-"""Characters per line of a title."""
 
 
 class LearnedPanel(Panel):
@@ -120,9 +119,6 @@ class LearnedImages(Kind):
     )
 
     SPEC = LearnedImagesSpec
-
-    def algorithms_of(self, paper: Paper, panel: LearnedPanel) -> tuple[str, ...]:
-        return self.algorithms
 
     def check(self, checks: Checks, location: tuple) -> None:
         checks.check_algorithms(self.algorithms, (*location, "algorithms"))

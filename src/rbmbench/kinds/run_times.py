@@ -156,8 +156,6 @@ class RunTimesSpec(TableSpec, Trained):
         return Table(parts=(part_of(caption, table, 1, published),), notes=tuple(notes))
 
     def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
-        if name:
-            return None
         numbers = self.numbers(results)
         # Steps of UCD become longer during training, so that times depend on the iterations.
         fields = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}

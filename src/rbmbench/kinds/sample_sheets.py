@@ -91,8 +91,8 @@ class SampleSheetsSpec(FigureSpec):
         blank = self.numbers(results).groupby("label", sort=False)["ink"].agg(lambda ink: (ink < LEAST_INK).sum())
         faint = listed([f"{number} by {label}" for label, number in blank.items() if number])
         stuck = (
-            f" Images with hardly any ink, {faint}, are no mistake: penalties of samples turn units off, and no other"
-            " setting that was tried covers the validation rows better."
+            f" Images with hardly any ink, {faint}, are no mistake: no other setting that was tried covers the"
+            " validation rows better."
         ) * bool(faint)
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"

@@ -117,8 +117,6 @@ class StepTimesSpec(TableSpec):
 
     def evidence(self, results: dict[str, Timed], name: str, **_: object) -> Source | None:
         """See `Shown.evidence`; the frame has the seconds by round (index), and by row and algorithm (columns)."""
-        if name:
-            return None
         frame = pd.concat({row.name: results[row.folder][0] for row in self.rows}, axis=1)
         return Source(label=self.name, frame=frame, budget={}, differences=self.of_part(None))
 

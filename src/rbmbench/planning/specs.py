@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEY_WITHIN_PAPER = re.compile(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$")
-PLACES = ("folder", "model", "data_file")  # keys of a spec that name a folder or a file of results
+PLACES = ("folder", "model", "data_file", "certificate")  # keys of a spec that name a folder or a file of results
 
 
 class Spec(Settings):

@@ -217,18 +217,8 @@ def first_rate(run: RunData, panel: PanelSpec) -> float:
     return first.get("rate", panel.rate)
 
 
-def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a tidy frame whose trial has no missing or non-finite value.
-
-    Whole trials are omitted, since a mean over a changing set of trials would jump.
-    """
-    finite = np.isfinite(frame["value"])
-    keys = [frame[key] for key in ("panel", "algorithm", "trial", "metric")]
-    return frame[finite.groupby(keys).transform("all")]
-
-
 def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
-    """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers of a figure.
+    """Return mean and band over the whole trials of `tidy_curves` at each iteration: the numbers of a figure.
 
     Columns are the labels of the panel and the curve, iteration, metric, trials (the number in the mean), mean, low,
     high (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the number
@@ -237,7 +227,9 @@ def summarise(frame: pd.DataFrame, band: Band) -> pd.DataFrame:
     one.
     """
     keys = [*PANEL_COLUMNS, "iteration", "metric"]
-    whole = whole_trials(frame)
+    # A mean over a changing set of trials would jump: trials with a missing or non-finite value are omitted.
+    trials = [frame[key] for key in ("panel", "algorithm", "trial", "metric")]
+    whole = frame[np.isfinite(frame["value"]).groupby(trials).transform("all")]
     groups = whole.groupby(keys, sort=False)["value"]
     low, high = (groups.quantile(quantile) for quantile in band.quantiles)
     summary = groups.agg(trials="size", mean="mean").assign(low=low, high=high)

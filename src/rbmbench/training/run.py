@@ -204,7 +204,8 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
     if sizes != expected:
         text = "must have {} models of {} hidden units, as in {}, got {} of {}".format(*expected, META, *sizes)
         raise ResultsError(f"{folder / MODEL}: {text}")
-    snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
+    has_snapshots = bool(results.read_arrays(folder / MODEL, (), results.SNAPSHOT_ARRAYS[:1]))
+    snapshots = results.read_snapshots(folder) if has_snapshots else {}
     if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
         evaluation = folder / EVALUATION
     if evaluation is not None:
@@ -218,6 +219,6 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         settings=settings,
         meta=meta,
         timings={name: seconds for name, seconds in meta.get("wall", {}).items() if name != "total_seconds"},
-        snapshots={name: snapshots[name] for name in results.SNAPSHOT_ARRAYS if name in snapshots},
+        snapshots=snapshots,
         backend={name: text for name, text in meta.items() if name.startswith("backend")},
     )

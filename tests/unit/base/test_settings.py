@@ -102,6 +102,7 @@ def test_settings_are_frozen():
         ({"schedule": stages(5, rate=float("inf"))}, "schedule.0.rate: must be a finite number, got inf"),
         ({"schedule": stages(5, rte=1)}, "schedule.0.rte: unknown key 'rte'; nearest: 'rate'; allowed: estimator, "),
         ({"schedule": stages(5, rate=True)}, "schedule.0.rate: must be a number, got True"),
+        ({"initial": {"width": True}}, "initial.width: must be a number, got True"),
         ({"data": {}}, "x.yaml: data.name: is missing"),
         ({"first_trial": 2**32 - 1, "trials": 2}, "first_trial + trials: must be at most 2**32, got 4294967297"),
     ],

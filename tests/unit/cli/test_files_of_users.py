@@ -154,6 +154,16 @@ def test_score_reads_libsvm_files_without_their_last_features(tmp_path, capsys):
     assert scores[0] == scores[1]
 
 
+def test_score_reads_rows_without_the_column_that_training_left_out(tmp_path, capsys):
+    np.savetxt(tmp_path / "labelled.csv", np.column_stack([np.arange(ROWS), DATA]), "%d", ",")
+    np.savetxt(tmp_path / "new.csv", DATA, "%d", ",")
+    size = "--hidden", 3, "--iterations", 2, "--no-certificate", "--drop-columns", 1
+    assert command("fit", tmp_path / "labelled.csv", *size, "--out", tmp_path / "run") == 0
+    score = "score", tmp_path / "run", tmp_path / "new.csv"
+    assert "; --drop-columns alone leaves out none" in refused(capsys, command(*score))
+    assert command(*score, "--drop-columns") == 0
+
+
 def test_errors_of_sparse_files_name_the_place(tmp_path, capsys):
     rows = DATA.astype(np.int16)
     rows[4, 2] = 7

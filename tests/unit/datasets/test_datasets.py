@@ -98,13 +98,6 @@ def test_shifting_bar_is_at_every_place_once():
     np.testing.assert_array_equal(data.test, expected)
 
 
-def test_digits_may_be_split_into_training_and_test_rows():
-    whole, cut = datasets.load("digits"), datasets.load("digits", test=297)
-    np.testing.assert_array_equal(cut.train, whole.train[:1500])
-    np.testing.assert_array_equal(cut.test, whole.train[1500:])
-    assert len(whole.test) == 0
-
-
 def rows_of(name, **options):
     return ["".join(map(str, row)) for row in datasets.load(name, **options).train]
 

@@ -7,7 +7,6 @@ from core_helpers import Enumerated, binary_data, random_rbm, training_stream
 
 from rbmbench import estimators
 from rbmbench.base.errors import SettingsError
-from rbmbench.likelihood import exact_gradient
 from rbmbench.model.gibbs import Buffers, population_statistics
 
 R, ROWS, M, N = 2, 11, 5, 3
@@ -30,13 +29,6 @@ def test_negative_phase_is_the_expectation_over_all_chains(k):
         law = np.linalg.matrix_power(table.gibbs, k)[table.numbers_of(BATCH[r])].mean(axis=0)
         np.testing.assert_allclose(statistics, law @ table.f, rtol=0, atol=1e-14)
         assert np.abs(statistics - table.expectation).max() > 1e-4
-
-
-def test_many_steps_give_the_exact_gradient():
-    rbm = random_rbm(M, N, (R,), seed=4)
-    estimator, phases = estimate(rbm, k=500)
-    expected = np.stack([exact_gradient(rbm[r], BATCH[r]).flat() for r in range(R)])
-    np.testing.assert_allclose(estimator.gradient(phases).flat(), expected, rtol=0, atol=1e-13)
 
 
 def test_single_precision_gives_the_same_gradient():

@@ -72,7 +72,7 @@ def write_job(folder: Path, kind: str, name: str) -> File:
 
 
 def data_set(folder: Path) -> File:
-    rows = RNG.integers(0, 2, (29, M), np.uint8)
+    rows = np.random.default_rng(13).integers(0, 2, (29, M), np.uint8)
     data = datasets.build("made", "Made", train=rows, test=rows[:17], source="here", preprocessing="none", options={})
     datasets.save(data, folder / "made.npz")
     return File(folder / "made.npz", lambda: datasets.read(folder / "made.npz"), same_data)
@@ -81,8 +81,9 @@ def data_set(folder: Path) -> File:
 def undetected_changes(file: File) -> list[int]:
     """Change single random bytes, and return their positions where other content is read."""
     whole, content = file.path.read_bytes(), file.read()
-    positions = RNG.integers(0, len(whole), FLIPS)
-    changes = RNG.integers(1, 256, FLIPS)
+    rng = np.random.default_rng(17)
+    positions = rng.integers(0, len(whole), FLIPS)
+    changes = rng.integers(1, 256, FLIPS)
     misses = []
     for position, change in zip(positions.tolist(), changes.tolist(), strict=True):
         file.path.write_bytes(whole[:position] + bytes([whole[position] ^ change]) + whole[position + 1 :])

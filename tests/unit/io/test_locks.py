@@ -11,8 +11,7 @@ import sys
 import pytest
 
 from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
-from rbmbench.cli import main, progress
-from rbmbench.cli.output import Output
+from rbmbench.cli import main
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io.locks import locked
 
@@ -97,27 +96,6 @@ def test_a_signal_that_is_ignored_stays_ignored():
     with StopSignals() as stopping:
         signal.raise_signal(signal.SIGINT)
         assert stopping() is None
-
-
-class ClosedPipe:
-    """A stream to a closed pipe."""
-
-    def isatty(self) -> bool:
-        return False
-
-    def write(self, _text) -> int:
-        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-
-    def flush(self) -> None:
-        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-
-
-def test_a_closed_pipe_does_not_end_a_command(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.stderr", ClosedPipe())
-    with Output(), progress.shown_progress("run") as show:
-        show(1, 2)
-        show(2, 2)
-    assert main(["job", "couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "soon"])

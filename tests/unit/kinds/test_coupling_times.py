@@ -19,7 +19,6 @@ from rbmbench.kinds.coupling_times import CouplingTimesSpec, distribution
 from rbmbench.measurements import meeting_times
 from rbmbench.measurements.meeting_times import coupled_stopping_times, start_of
 from rbmbench.planning.forecast.records import records_of
-from rbmbench.reporting import style
 
 SETTINGS = {"visible": 13, "hidden": 7, "width": 0.3, "coupling": "rbm", "replications": 503, "longest": 29, "seed": 5}
 
@@ -141,9 +140,6 @@ def test_the_figure_shows_shares_of_all_pairs(spec, tmp_path):
     labels = [text.get_text() for text in picture.legends[0].get_texts()]
     assert labels[0] == "general coupling (Algorithm 1): 40 % met in less than 29"
     assert "5 of 1\N{NO-BREAK SPACE}000 replications" in picture.get_suptitle()
-    for name in ("one.png", "two.png"):
-        style.save(drawn(spec), tmp_path / name)
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
 def test_caption_has_shares_of_early_meetings_and_cuts(spec):

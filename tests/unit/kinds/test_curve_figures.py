@@ -139,14 +139,6 @@ def test_vertical_range_includes_a_divergence(tmp_path):
     assert high > 13 * -4
 
 
-@pytest.mark.parametrize("ending", ["pdf", "png"])
-def test_equal_numbers_give_equal_bytes(tmp_path, ending):
-    for name in ("one", "two"):
-        result = drawn(tmp_path / name, {"a": {"curves": {"cd_1": rising(-5.0)}}})
-        style.save(result, tmp_path / f"{name}.{ending}")
-    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
-
-
 def test_unwritable_figure_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="cannot be written"):

@@ -324,15 +324,6 @@ def test_certify_prints_a_verdict_for_each_model(files, capsys):
     assert set(pd.read_csv(out).columns) == set(module.COLUMNS)
 
 
-def test_job_certificate_writes_table_and_meta(files, quantities):
-    out, settings = files / "out", SETTINGS.model_dump_json()
-    command = ["job", "certificate", "--settings", settings, "--data", f"{files / 'data.npz'}", "--model", f"{files}"]
-    assert main([*command, "--out", f"{out}"]) == 0
-    table = results.read_table(out, "certificate.parquet")
-    assert sorted(table["trial"].unique()) == list(range(TRIALS))
-    assert results.read_meta(out)["settings"]["sweeps"] == SETTINGS.sweeps
-
-
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_gain_of_a_temperature_is_zero_for_zero_parameters(rows):
     flat = RBM(np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N)))

@@ -49,7 +49,7 @@ def test_joined_blocks_of_a_run_equal_the_undivided_run(compute, first_trial):
     whole = compute("train", settings, "whole")
     one_trial = settings | {"trials": 1}
     blocks = [compute("train", one_trial, block, "--block", block) for block in ("0-2", "2-2", "4-1")]
-    joined = compute("train", settings, "joined", "--run-id", "joined", "--blocks", *blocks)
+    joined = compute("train", settings, "joined", "--blocks", *blocks)
     assert same_bytes(joined, whole, "train")
     meta, expected = results.read_meta(joined), results.read_meta(whole)
     keys = ("settings", "trials", "iterations", "code", "data", "backend", "job")
@@ -135,6 +135,10 @@ def test_a_block_beyond_the_last_part_raises(compute, kind, capsys):
     with pytest.raises(AssertionError):
         compute(kind, settings, "block", "--model", run, "--block", f"{parts - 1}-2")
     assert f"--block: must end at part {parts} or before" in capsys.readouterr().err
+    if kind == "evaluate":
+        with pytest.raises(AssertionError):
+            compute(kind, settings, "block", "--model", run, "--block", "1-6")
+        assert "--block: must be whole trials, of 4 snapshots, or part of one, got 1-6" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ MISTAKES = {
         (ABOVE | {"needs": {"trials": 0}}, "needs.trials: must be greater than or equal to 1, got 0"),
         (without(ABOVE, "above"), "above: 'above' or 'below' is missing"),
         (ABOVE | {"below": -1.0}, "above: must be less than 'below', -1, got 0"),
-        (ABOVE | {"above": "high"}, "above: must be a valid number, unable to parse string as a number, got 'high'"),
+        (ABOVE | {"above": "high"}, "above: must be a valid number, got 'high'"),
         (TIME | {"above": 1.0}, "above: unknown key 'above'"),
     ],
     "popcd": [
@@ -175,6 +175,11 @@ MISTAKES_OF_FILES = [
     ("ucd", {"claims": {"id": "c"}}, "claims: must be a list, got a dict"),
     ("ucd", doc(ABOVE, lists={"panels": "fig2.a"}), "lists.panels: must be a list, got 'fig2.a'"),
     ("ucd", doc(ABOVE, published_tables={"table7": TIMES["table1"]}), "published_tables.table7: unknown"),
+    (
+        "sdcp",
+        {"claims": [], "published_tables": {"tablea_step_times": {"x": 1}}},
+        "published_tables.tablea_step_times.x:",
+    ),
     ("popcd", doc(VARIANCE, published_tables=TIMES), "published_tables.table1.entries.0.row: is missing"),
     ("popcd", printed(VARIANCE, {"row": "letter_16", "algorithm": "cd_1"}), f"{T}entries.0.row: unknown row 'letter"),
     ("popcd", printed(VARIANCE, *BIAS["entries"], iterations={"mnist": 5}), f"{T}iterations: unknown row 'mnist'"),
@@ -195,6 +200,16 @@ def test_invalid_files_of_claims_raise_a_one_line_error(checked, key, values, me
     assert code == 2
     assert error.startswith(f"rbmbench: error: config/claims/{key}.yaml: {message}")
     assert error.count("\n") == 1
+
+
+def test_two_papers_with_a_claim_of_one_id_are_an_error(checked, tmp_path, capsys):
+    checked("ucd", doc(ABOVE))
+    (tmp_path / "config/config.yaml").write_text(yaml.safe_dump({"scale": "paper", "papers": ["popcd", "ucd"]}))
+    other = ABOVE | {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
+    (tmp_path / "config/claims/popcd.yaml").write_text(yaml.safe_dump(doc(other)))
+    assert main(["config", "check", "config/config.yaml"]) == 2
+    words = "config/claims/ucd.yaml: claim 'c': id: must be unique, got one of config/claims/popcd.yaml"
+    assert words in capsys.readouterr().err
 
 
 def test_claims_may_name_curves_that_an_overlay_adds(checked, repository, tmp_path):

@@ -330,7 +330,11 @@ FIGURES = "arena_curves", "arena_ranks", "arena_targets", "arena_rates"
 def test_figures_are_drawn_on_all_sheets(tmp_path, kind, sheet):
     spec = spec_of(kind, contest_of(tmp_path / "run"))
     assert len(drawn(spec, sheet).axes) >= 1
-    assert spec.caption(spec.read()).endswith(".")
+    caption = spec.caption(spec.read())
+    assert caption.endswith(".")
+    rows = "mean log-likelihood of the training rows"
+    assert kind == "arena_targets" or f"{rows} at the end of the budget" in caption
+    assert kind == "arena_targets" or f"judged by the {rows}." in caption
 
 
 def test_the_table_has_a_part_for_each_contest(tmp_path):

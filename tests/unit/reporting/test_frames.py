@@ -16,7 +16,6 @@ from rbmbench.kinds.bias_variance import BiasVarianceSpec
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.planning.specs import number_of
 from rbmbench.reporting import frames
-from rbmbench.reporting.curves import annealing_doubts
 from rbmbench.reporting.frames import Band
 from rbmbench.reporting.words import count, listed
 
@@ -93,12 +92,6 @@ def test_missing_run_or_provenance_raises_a_one_line_error(tmp_path, folder, mes
     values["panels"][0]["runs"][0]["folder"] = str(tmp_path / folder)
     with pytest.raises(ResultsError, match=rf"\A.*{message}.*\Z"):
         figure_spec(values).read()
-
-
-def test_error_of_an_unknown_metric_names_the_known_ones(tmp_path):
-    folder = make_run(tmp_path / "run", rising(-5.0))
-    with pytest.raises(ResultsError, match="'loss' is missing; got log_likelihood, log_partition"):
-        frames.RunData.read(folder).trials("loss")
 
 
 def test_final_means_are_those_of_the_last_evaluation(tmp_path):
@@ -187,7 +180,7 @@ def test_caption_has_the_certainty_of_tempered_chains(tmp_path):
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
     certainty = frames.annealing_certainty(spec.panels, spec.read().runs)
     assert certainty["share converged"].item() == pytest.approx(1 - 1 / trials)
-    assert annealing_doubts(certainty) == {}
+    assert spec.read().doubts == {}
     caption = spec.caption(spec.read())
     share = f"{100 * (1 - 1 / trials):.3g} % of the estimates"
     assert f"parallel tempering from two starts: standard error at most 0.12 nats; {share}" in caption
@@ -198,15 +191,16 @@ def test_annealing_with_few_effective_particles_is_named(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, panels), "test")
-    doubts = annealing_doubts(frames.annealing_certainty(spec.panels, spec.read().runs))
-    assert doubts == {"a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"}
+    assert spec.read().doubts == {
+        "a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"
+    }
 
 
 def test_caption_has_intervals_of_annealing_in_both_directions(tmp_path):
     ends = {"log_partition_low": 1.25, "log_partition_high": 4.0, "annealing_effective_sample_size": 2.0}
     panel = {"curves": {"ucd": rising(-5.0)}, "effective_particles": {"ucd": ends}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
-    assert annealing_doubts(frames.annealing_certainty(spec.panels, spec.read().runs)) == {}
+    assert spec.read().doubts == {}
     caption = spec.caption(spec.read())
     assert "annealed importance sampling in both directions: 95 % intervals at most 2.8 nats wide." in caption
     assert "particles" not in caption

@@ -210,9 +210,11 @@ def test_block_escapes_ends_of_scripts():
     assert block(page) == report
 
 
-def test_verdicts_of_the_smoke_scale_are_inconclusive(tmp_path, outputs, layout):
+def test_verdicts_of_the_smoke_scale_are_inconclusive(tmp_path, outputs, layout, monkeypatch):
     Path(layout.root).rename(tmp_path / "smoke")
     page = written(Layout(str(tmp_path / "smoke")))
+    monkeypatch.chdir(tmp_path / "smoke")
+    assert block(written(Layout("."), tmp_path / "page.html")).results[0].name == "smoke"
     assert "nothing is judged at this scale" in page
     assert {claim.verdict for claim in block(page).results[0].claims} == {verdict.INCONCLUSIVE}
     assert 'id="findings"' not in page
@@ -231,6 +233,8 @@ def test_cards_of_two_scales_have_different_ids(layout, outputs, tmp_path):
     write_report([layout.root, other], page, config="none.yaml")
     cards = re.findall(r'<article class="card" id="([^"]+)"', page.read_text())
     assert sorted(cards) == sorted(f"{name}/{spec.key}" for name in ("tiny", "other") for spec in outputs)
+    with pytest.raises(SettingsError, match=r"folders of results must differ in their names, got 'tiny' twice"):
+        write_report([layout.root, layout.root], page, config="none.yaml")
 
 
 def test_page_of_a_scale_without_claims_is_written(layout, outputs):

@@ -89,6 +89,7 @@ def test_kept_figures_and_tables_have_specs_and_metas_of_their_jobs(scale):
     assert {file.name.partition(".")[0] for file in shown} <= specs.keys()
     for key, spec in specs.items():
         assert {Path(place).name for place in spec.folders()} <= entries(KEPT[f"{scale}/{key}"]).keys(), key
+        assert '"results/' not in (folder / "specs" / f"{key}.json").read_text(), key
 
 
 @pytest.mark.parametrize("key", KEPT)

@@ -72,13 +72,6 @@ def test_measurements_of_known_values(tmp_path, kind, curves, options, expected)
     assert (measurement.value, measurement.low, measurement.high) == pytest.approx(3 * (expected,), rel=1e-3)
 
 
-def test_reach_difference_of_curves_that_reach_a_level_together_is_0(tmp_path):
-    source = evidence(tmp_path, {"one": steps(-9, -6, -6), "two": steps(-9, -5, -5), "best": steps(-9, -1, -1)})
-    for curve, expected in ((ONE, 0.0), ("fig1.a.best", math.inf)):
-        options = {"curve": curve, "against": TWO, "share": 0.9, "metric": "log_likelihood"}
-        assert MEASUREMENTS["reach_difference"](source, **options).value == expected
-
-
 def test_reach_difference_beside_a_curve_of_one_trial_is_that_of_all_other_trials(tmp_path):
     slopes = np.array([1.0, 1.25, 1.5, 2.0, 2.25])[:, None] * np.arange(21)
     curves = {"one": np.minimum(slopes, 20) - 20, "two": np.minimum(slopes / 2, 20) - 20}
@@ -115,12 +108,6 @@ def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
     assert MEASUREMENTS["lead_after"](source, **names, share=0.25).value == pytest.approx(-0.5)
     with pytest.raises(NotRun, match="ends at iteration 1000, the claim is on iteration 1500"):
         MEASUREMENTS["lead_after"](source, **names, share=0.75)
-
-
-def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
-    values = np.tile(np.arange(-41.0, 0.0), (2, 1))
-    curves = evidence(tmp_path, {"cd_1": values}).of("fig1.a.cd_1")
-    assert curves.final.tolist() == [-1.5, -1.5]
 
 
 def falls(mean, trials, repetitions):

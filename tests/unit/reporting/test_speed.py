@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.reporting import speed, style
+from rbmbench.reporting import speed
 
 META = {
     "hardware": {"cpu": "Slow & Steady", "cores": 3},
@@ -60,12 +60,6 @@ def test_caption_and_table_name_peers_left_out():
     text = speed.markdown(TABLE, META)
     assert "Not installed: a_peer." in text
     assert "| step B | 13.0" in text
-
-
-def test_equal_tables_give_equal_pictures(tmp_path):
-    for name in ("a.png", "b.png"):
-        style.save(speed.bars(TABLE, META), tmp_path / name)
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
 def test_invalid_tables_raise_a_one_line_error(tmp_path):

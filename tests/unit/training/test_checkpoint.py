@@ -9,7 +9,7 @@ import pytest
 from core_helpers import binary_data
 
 from rbmbench.base import pace
-from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, StoppedError
+from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, StoppedError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.training import trainer
@@ -225,21 +225,6 @@ def test_a_checkpoint_of_other_settings_or_data_raises_and_is_kept(interrupted, 
     with pytest.raises(CheckpointError, match="checkpoint must be of these settings, data and models"):
         trainer.run(data, settings_for(**changes), checkpoint=interrupted)
     assert interrupted.read_bytes() == before
-
-
-def test_a_run_with_a_damaged_checkpoint_moves_it_and_starts_anew(interrupted):
-    damaged = interrupted.read_bytes()[:-100]
-    interrupted.write_bytes(damaged)
-    with pytest.warns(RbmbenchWarning) as caught:
-        run = trainer.run(DATA, settings_for(), checkpoint=interrupted)
-    message = str(caught[0].message)
-    assert message.startswith(f"{interrupted}: damaged checkpoint (")
-    assert message.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
-    assert "\n" not in message
-    assert interrupted.with_name("run.npz.unreadable").read_bytes() == damaged
-    expected = trainer.run(DATA, settings_for())
-    assert np.array_equal(run.rbm.W, expected.rbm.W)
-    assert run.curve.equals(expected.curve)
 
 
 # Removal.

@@ -304,19 +304,6 @@ def test_command_anneals_the_test_rows_of_a_run_with_test_likelihood(tmp_path, r
         np.testing.assert_array_equal(by_metric(curve, metric), by_metric(expected, metric))
 
 
-def test_an_evaluation_is_not_resumed_with_another_model(folder, tmp_path, capsys, monkeypatch):
-    # As after training with other code: name of the folder, settings and data are the same.
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("evaluation"))
-    with monkeypatch.context() as patched:
-        patched.setattr("rbmbench.cli.stopping.StopSignals.__call__", lambda _: 15)
-        assert evaluate(tmp_path, "evaluation") == 128 + 15
-    trained(tmp_path, settings_for(seed=7))
-    capsys.readouterr()
-    assert evaluate(tmp_path, "evaluation") == 2
-    assert f"{tmp_path / 'state.npz'}: checkpoint must be of these settings, data and models" in capsys.readouterr().err
-    assert not (tmp_path / "evaluation").exists()
-
-
 def test_command_raises_for_a_run_without_snapshots(folder, capsys):
     arrays = results.read_model(folder / "run")
     small = folder / "small"

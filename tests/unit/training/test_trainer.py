@@ -46,7 +46,7 @@ def assert_same(training, other):
 
 
 SCHEDULES = [[stage(name, 29)] for name in estimators.REGISTRY.names()] + [
-    *([stage("cd", 29) | {"update": {"name": name}}] for name in ("sdcp", "ssd")),
+    *([stage("cd", 29) | {"update": {"name": name}}] for name in ("sdcp", "ssd", "momentum")),
     [stage("pcd", 10) | {"update": {"name": "centered"}}, stage("cd", 29) | {"update": {"name": "cs_dcp"}}],
     [stage("cd", 5), stage("pcd", 14, 0.2), stage("parallel_tempering", 21, 0.01), stage("pop_cd", 29)],
     [stage("pcd", 10), stage("pcd", 12, 0.3), stage("pcd", 29)],

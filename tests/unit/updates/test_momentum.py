@@ -7,9 +7,7 @@ from core_helpers import Enumerated, binary_data, random_rbm, training_stream
 
 import rbmbench
 from rbmbench import estimators, updates
-from rbmbench.base.errors import SettingsError, StoppedError
-from rbmbench.training.arguments import settings_from
-from rbmbench.training.trainer import run
+from rbmbench.base.errors import SettingsError
 
 REPLICAS, M, N, ROWS = 2, 5, 3, 13
 DATA = binary_data(ROWS, M)
@@ -36,18 +34,6 @@ def test_steps_are_those_of_the_heavy_ball_with_enumerated_gradients(momentum):
         for r in range(REPLICAS):
             np.testing.assert_allclose(flat(rbm[r]), expected[r], rtol=0, atol=1e-12)
     np.testing.assert_allclose(memory["velocity_b"], [v[M * N : M * N + M] for v in velocity], rtol=0, atol=1e-12)
-
-
-def test_a_stopped_run_resumes_with_its_velocity(tmp_path):
-    stage = {"hidden": N, "batch": 5, "iterations": 11, "estimator": "cd", "update": "momentum", "trials": 2}
-    settings = settings_from(stage | {"evaluate_every": 7}, {"name": "user"}, "test")
-    whole = run(DATA, settings).rbm
-    calls = iter([None, 15])
-    with pytest.raises(StoppedError, match=r"stopped at iteration [1-9]"):
-        run(DATA, settings, checkpoint=tmp_path / "c", checkpoint_seconds=0, stopping=lambda: next(calls, 15))
-    resumed = run(DATA, settings, checkpoint=tmp_path / "c").rbm
-    for parameter, expected in zip(resumed.parameters, whole.parameters, strict=True):
-        np.testing.assert_array_equal(parameter, expected)
 
 
 def test_train_accepts_momentum_as_update_rule():

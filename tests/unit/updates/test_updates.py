@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, all_states, binary_data, expected_tosses, random_rbm, sigmoid, training_stream
+from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, sigmoid, training_stream
 
 from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
@@ -113,28 +113,6 @@ def test_three_iterations_equal_the_reference(name, options, d):
     if memory:
         np.testing.assert_allclose(memory["visible_offset"], reference.mu, rtol=0, atol=1e-15)
         np.testing.assert_allclose(memory["hidden_offset"], reference.lam, rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_offsets_do_not_change_probabilities(seed):
-    # Enumerated p(v, h) of the centered energy is that of the ordinary energy, for all offsets.
-    rng = np.random.default_rng(seed)
-    W, b, c = (p[0] for p in parameters(random_rbm(M, N, (1,), scale=1.5, seed=seed)))
-    visible, hidden = all_states(M), all_states(N)
-
-    def centered(b, c, mu, lam):
-        v, h = visible - mu, hidden - lam
-        weights = np.einsum("sm,mn,tn->st", v, W, h) + (v @ b)[:, None] + h @ c
-        return np.exp(weights - np.logaddexp.reduce(weights, axis=None))
-
-    mu, lam, mu_batch, lam_batch = (rng.random(size) for size in (M, N, M, N))
-    nu = rng.random()
-    before = centered(b, c, mu, lam)
-    moved_mu, moved_lam = (1 - nu) * mu + nu * mu_batch, (1 - nu) * lam + nu * lam_batch
-    after = centered(b + nu * W @ (lam_batch - lam), c + nu * W.T @ (mu_batch - mu), moved_mu, moved_lam)
-    np.testing.assert_allclose(after, before, rtol=1e-9)
-    ordinary = Enumerated.of(RBM(W, b - W @ lam, c - W.T @ mu))
-    np.testing.assert_allclose(ordinary.joint, before, rtol=1e-9)
 
 
 def test_sliding_without_a_rate_changes_only_the_offsets():

@@ -235,15 +235,18 @@ def check(folder: Path, configuration: Configuration) -> None:
     mistake: one line that names file, claim, key, the value and the allowed ones. ``folder`` has the files,
     ``KEY.yaml`` for each paper.
     """
+    files: dict[str, Path] = {}
     for paper in configuration.papers:
         path = folder / f"{paper.key}.yaml"
-        check_file(read_yaml(path), (configuration.published[paper.key], paper), str(path))
+        for name in check_file(read_yaml(path), (configuration.published[paper.key], paper), str(path)):
+            if files.setdefault(name, path) != path:
+                raise SettingsError(f"{path}: claim {name!r}: id: must be unique, got one of {files[name]}")
 
 
-def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: str) -> None:
-    """Check the values of one file of claims against the versions of its paper; see `check`."""
+def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: str) -> list[str]:
+    """Check the values of one file of claims against the versions of its paper, see `check`; return the claims' ids."""
     file = parse(ClaimFile, values, where)
-    entries = {key: table.entries for key, table in _checked_tables(file, papers, where).items()}
+    entries = {key: getattr(table, "entries", ()) for key, table in _checked_tables(file, papers, where).items()}
     claims = list(claims_of(file, where))
     for claim in claims:
         values = claim.arguments
@@ -253,6 +256,7 @@ def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: s
             for problem in problems(name, arguments[name].annotation, values[name], contexts):
                 raise SettingsError(f"{where}: claim {claim.id!r}: {problem}")
     _check_findings(file, claims, papers, where)
+    return [claim.id for claim in claims]
 
 
 def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, ...], where: str) -> None:
@@ -288,7 +292,7 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
         for row in getattr(table, "iterations", {}):
             _check_name(f"{place}.iterations", "row", row, rows)
         seen = set()
-        for number, entry in enumerate(table.entries):
+        for number, entry in enumerate(getattr(table, "entries", ())):
             at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
             if rows:
                 _check_name(f"{at}.row", "row", entry.row, rows)

@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Answers to the findings of a paper, from the verdicts on its claims."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
-from rbmbench.reporting.claims.files import VARIANT, Claim, ClaimFile, claims_of
+from rbmbench.reporting.claims.files import VARIANT, ClaimFile, claims_of
 from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Answer, Answered, Verdict
 
 OF_PAPER = ("published", "check")
 """Classes of the claims that decide a finding that has any of them."""
-
-
-def deciding(claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims that decide a finding: published ones and checks, or all claims if there are none of them.
-
-    Other readings of a setting, and claims that the paper does not make, decide the answer only if the paper prints no
-    setting, or no numbers.
-    """
-    return [claim for claim in claims if claim.standing in OF_PAPER] or list(claims)
 
 
 def answer(holds: int, fails: int, run: int, of: int) -> Answer:
@@ -48,7 +39,8 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
     run = {record.claim: record for record in verdicts if record.paper == paper and record.reason != NOT_RUN}
     for finding in file.findings:
         evidence = [claims[name] for name in finding.evidence(claims)]
-        first = deciding(evidence)
+        # Other readings of a setting, and claims that the paper does not make, decide only if there are no others.
+        first = [claim for claim in evidence if claim.standing in OF_PAPER] or evidence
         ids = tuple(claim.id for claim in (*first, *(claim for claim in evidence if claim not in first)))
         judged = [run[claim.id] for claim in first if claim.id in run and run[claim.id].standing != VARIANT]
         figures = (run[name].shown for name in ids if name in run)
@@ -63,9 +55,3 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
             figure=f"{paper}_{finding.figure}" if finding.figure else next(filter(None, figures), ""),
             **finding.model_dump(include={"name", "text", "where", "headline", "reason"}),
         )
-
-
-def all_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict]) -> Iterator[Answered]:
-    """Yield the findings of several papers with their answers; see `answers`."""
-    for paper, file in files.items():
-        yield from answers(paper, file, verdicts)

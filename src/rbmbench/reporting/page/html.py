@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.colors import to_hex
 
-from rbmbench.base.errors import ResultsError
+from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
@@ -77,7 +77,10 @@ def write_report(
     for folder in map(Path, folders):
         if (folder / STEPS).is_file():
             continue
-        overlay = config.with_name(f"{folder.resolve().name}.yaml")
+        name = folder.resolve().name
+        if name in {other.name for other in results}:
+            raise SettingsError(f"{folder}: folders of results must differ in their names, got {name!r} twice")
+        overlay = config.with_name(f"{name}.yaml")
         overlays = list(configfiles) or [str(overlay)] * overlay.is_file()
         published = load([config, *map(Path, overlays)], values).published if config.is_file() else {}
         for key, paper in published.items():

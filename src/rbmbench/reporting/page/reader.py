@@ -62,7 +62,8 @@ class Folder:
     """Whether figures or tables of the papers are omitted; findings without a claim on others are, too."""
 
     def __post_init__(self) -> None:
-        self.layout, self.judges = Layout(str(self.root)), self.root.name != CHECK_OF_INSTALLATION
+        self.layout, self.name = Layout(str(self.root)), self.root.resolve().name
+        self.judges = self.name != CHECK_OF_INSTALLATION
         self.kept = {} if self.chosen else {file.stem: file for file in sorted((self.root / "meta").glob("*.json"))}
         # Kept specs are for redrawing; the results behind them are in the meta.
         files = () if self.kept else self.chosen or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
@@ -91,7 +92,7 @@ class Folder:
         records = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
         records.sort(key=lambda record: (places.get(record.paper, len(places)), order(record.shown)))
         return Results(
-            name=self.root.name,
+            name=self.name,
             judges=self.judges,
             findings=tuple(self._findings(verdicts, items)),
             claims=tuple(self._claim(record, items.get(record.shown)) for record in records),

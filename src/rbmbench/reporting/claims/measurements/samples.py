@@ -27,7 +27,7 @@ def isl(evidence: Evidence, *, curve: SampleCurveName, statistic: IslStatistic) 
     rows as samples, ``training_set``, is one number.
     """
     source = evidence.of(curve, "isl_curves")
-    final, training_set, trials = source.final, source.training_set, source.trials
+    final, training_set, trials = source.final, source.training_set, source.frame
     likelihood, end = f"sampling likelihood of {source.label}", (trials.columns[-1],) * 2
     if statistic == "training_set":
         return Measurement(*(training_set,) * 3, "sampling likelihood of the training set, nats a row", (source,))
@@ -52,7 +52,7 @@ def isl_difference(
 ) -> Measurement:
     """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
     source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    at = samples or min(source.trials.columns[-1], other.trials.columns[-1])
+    at = samples or min(source.frame.columns[-1], other.frame.columns[-1])
     difference = (_at(source, at) - _at(other, at)).dropna()
     names = [source.label, other.label]
     if source.label == other.label:
@@ -66,7 +66,7 @@ def isl_difference(
 def isl_growth(evidence: Evidence, *, curve: SampleCurveName, samples: SampleCount) -> Measurement:
     """Measure the rise of a likelihood from a number of samples to all, with Student's interval over the trials."""
     source = evidence.of(curve, "isl_curves")
-    before, end = _at(source, samples), source.trials.columns[-1]
+    before, end = _at(source, samples), source.frame.columns[-1]
     phrase = f"rise of the sampling likelihood of {source.label} from {samples} to {end} samples, nats a row"
     where = {"window": (samples, end), "level": Level(float(before.mean()))}
     return Measurement(*intervals.student(source.final - before), phrase, (source,), **where)
@@ -81,8 +81,8 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
     Student's, of the logarithms over the trials.
     """
     source, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
-    trials = source.trials.index.intersection(other.trials.index)
-    logs = [np.log(other.trials.columns[-1] / _reached(source, other.final[trial], trial)) for trial in trials]
+    trials = source.frame.index.intersection(other.frame.index)
+    logs = [np.log(other.frame.columns[-1] / _reached(source, other.final[trial], trial)) for trial in trials]
     phrase = f"samples of {other.label} over those of {source.label} for the likelihood that {other.label} ends with"
     late = [trial for trial in trials if source.final[trial] < other.final[trial]]
     notes = (f"{source.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
@@ -126,17 +126,17 @@ def chosen_option_ratio(
 
 def _at(source: Source, samples: int) -> pd.Series:
     """Return the likelihood at a number of samples by trial, interpolated in logarithm."""
-    numbers = source.trials.columns.to_numpy(dtype=float)
+    numbers = source.frame.columns.to_numpy(dtype=float)
     if not numbers[0] <= samples <= numbers[-1]:
         raise NotRun(f"{source.label} has {numbers[0]:.0f} to {numbers[-1]:.0f} samples, the claim is on {samples}")
-    values = [np.interp(np.log(samples), np.log(numbers), row) for row in source.trials.to_numpy()]
-    return pd.Series(values, source.trials.index)
+    values = [np.interp(np.log(samples), np.log(numbers), row) for row in source.frame.to_numpy()]
+    return pd.Series(values, source.frame.index)
 
 
 def _reached(source: Source, level: float, trial: int) -> float:
     """Return the number of samples at which a trial first reaches a likelihood, or all samples if it does not."""
-    numbers = np.log(source.trials.columns.to_numpy(dtype=float))
-    values = np.maximum.accumulate(source.trials.loc[trial].to_numpy())
+    numbers = np.log(source.frame.columns.to_numpy(dtype=float))
+    values = np.maximum.accumulate(source.frame.loc[trial].to_numpy())
     above = int(np.searchsorted(values, level))
     if above in (0, len(values)):
         return float(np.exp(numbers[min(above, len(values) - 1)]))
