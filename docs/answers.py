@@ -48,7 +48,7 @@ def _answer(finding) -> str:
 
 
 def _summary(findings: dict) -> str:
-    lines = ["| paper | what its abstract or conclusion says | does it hold? |", "|---|---|---|"]
+    lines = ["| paper | finding | does it hold? |", "|---|---|---|"]
     for key, paper_findings in findings.items():
         anchor = re.sub(r"[^\w\- ]", "", PAPERS[key].lower()).replace(" ", "-")
         name = f"[{PAPERS[key]}](docs/papers.md#{anchor})"
@@ -60,7 +60,7 @@ def _summary(findings: dict) -> str:
 
 
 def _table(findings: list, root: Path) -> str:
-    lines = ["| what its abstract or conclusion says | does it hold? | shown by |", "|---|---|---|"]
+    lines = ["| finding | does it hold? | shown by |", "|---|---|---|"]
     for finding in filter(lambda finding: finding.headline, findings):
         kind = "figures" if "_fig" in finding.figure else "tables"
         file = f"{KEPT}/{kind}/{finding.figure}.{'png' if kind == 'figures' else 'md'}"

@@ -160,7 +160,7 @@ _block = _two_numbers(r"(\d{1,9})-([1-9]\d{0,8})", "FIRST-COUNT, such as 10-5")
 
 # Arguments that several subcommands share, the first ones all of them.
 ALL = {
-    "--log": _file("file that gets a copy of all messages; the command goes on if it cannot be written"),
+    "--log": _file("file that gets a copy of all messages; an unwritable file is no error"),
     "--plugin": _argument(
         "PATH", "file or folder of parts of your own; may be repeated", type=Path, action="append", default=[]
     ),
@@ -286,7 +286,9 @@ def _add_commands(commands) -> None:
         "model": _file("folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
         "--data": DATA_OR_OWN["--data"],
         **OWN_DATA,
-        "--settings": _budget("budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)", default="{}"),
+        "--settings": _budget(
+            "budget as JSON, such as '{\"sweeps\": 5000}' (default: that of `rbmbench list`)", default="{}"
+        ),
         "--out": _file("CSV file with all numbers, to write"),
     }
     add("certify", "fitting:certify", "examine trained models: log Z, mixing of chains, fit to the rows", arguments)
@@ -299,7 +301,7 @@ def _add_commands(commands) -> None:
         "--threads": COMPUTATION["--threads"],
         "--out": _file("CSV file to write (default: standard output)"),
     }
-    add("score", "fitting:score", "log-likelihood of each row of a file under trained models, and its error", arguments)
+    add("score", "fitting:score", "compute the log-likelihood of each row of a file under trained models", arguments)
 
     arguments = {"kinds": _argument("KIND", f"{', '.join(PARTS)} (default: all)", nargs="*", type=_kind_of_parts)}
     text = "list estimators, update rules, samplers, data sets, kinds of figures and of jobs with their options"
@@ -349,7 +351,9 @@ def _add_commands(commands) -> None:
         "--with": _folder(arena, dest="kept", default=Path(KEPT_ARENA)),
         "--out": _required_folder("folder to write"),
     }
-    add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, arguments)
+    add(
+        "compare", "making:compare", "draw the figures of the kept arena with a method of your own", OF_SCALE, arguments
+    )
 
 
 def _add_steps(commands) -> None:

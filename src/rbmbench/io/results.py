@@ -104,7 +104,7 @@ def write_arrays(path: Location, arrays: Mapping[str, object]) -> None:
 
 
 def read_arrays(path: Location, names: Iterable[str], others: Iterable[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the arrays ``names`` of an npz file, which must hold them, and ``others`` that it holds, by default all."""
+    """Return the arrays ``names`` of an npz file, which must hold them, and its ``others`` (default: all)."""
     names = list(names)
     with reading(path) as file:
         _check_sum(file)

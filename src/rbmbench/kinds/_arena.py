@@ -4,6 +4,7 @@
 The kind of a figure selects its view: anytime curves, final ranks, reached targets, or rates.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import wrap
@@ -89,7 +90,7 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
             caption += f" {count(contest.products)} products"
             parts.append(part_of(caption, _cells(of_contest), 1))
         notes = [
-            f"Held-out log-likelihood: mean over judged trials, nats per row, with Student's {INTERVAL}. Rank: mean"
+            f"Log-likelihood: mean over judged trials, nats per row, with Student's {INTERVAL}. Rank: mean"
             " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
             " certificate finds nothing wrong, of those that were examined.",
             _without_ranks(numbers),
@@ -326,21 +327,25 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame, 
         f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
         for contest in contests
     ]
-    choices: dict[str, list[str]] = {}
-    for contest in contests:
-        tuned_by, judged_by = (
-            OF_ROWS.get(name, metric_of(name).title) for name in (contest.tuned_by, contest.judged_by)
-        )
-        grid = ", ".join(f"{rate:g}" for rate in sorted({entry.rate for entry in contest.entries}))
-        choice = f"the rate of each algorithm is that of {grid} with the best {tuned_by} at the end of the budget in"
-        choice += f" {contest.tuning_trials} {others}trials, and algorithms are judged by the {judged_by}"
-        choices.setdefault(choice, []).append(contest.name)
+    grids = {c.name: ", ".join(f"{rate:g}" for rate in sorted({e.rate for e in c.entries})) for c in contests}
+    tuned_by, judged_by = (
+        {contest.name: OF_ROWS.get(metric := getattr(contest, key), metric_of(metric).title) for contest in contests}
+        for key in ("tuned_by", "judged_by")
+    )
     return (
-        f"Contests: {'; '.join(phrases)}."
-        + "".join(f" In {', '.join(names)} {choice}." for choice, names in choices.items())
+        f"Contests: {'; '.join(phrases)}. The rate of each algorithm is that of {_with_exceptions(grids)} with the best"
+        f" {_with_exceptions(tuned_by)} at the end of the budget in {spec.contests[0].tuning_trials} {others}trials."
+        f" Algorithms are judged by the {_with_exceptions(judged_by)}."
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         + "".join(f" {sentence}" for sentence in variant_notes(spec))
     )
+
+
+def _with_exceptions(texts: dict[str, str]) -> str:
+    """Return the text of most contests, and in brackets those of the others: "a (toy: b)"."""
+    usual, _ = Counter(texts.values()).most_common(1)[0]
+    others = [f"{name}: {text}" for name, text in texts.items() if text != usual]
+    return f"{usual} ({'; '.join(others)})" if others else usual
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ pytest.importorskip("papermill", reason="notebooks need the extra 'workflow'")
 from rbmbench.reporting.page import notebooks  # noqa: E402
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
 
-ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "step_times", "table")
+ELSEWHERE = ("claims", "coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "step_times", "table")
 """Templates without trained models, or with other initial parameters than the usual ones."""
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
