@@ -166,11 +166,6 @@ class RunSettings(Settings):
     )
 
     @property
-    def evaluated_parts(self) -> tuple[str, ...]:
-        """The parts of the data set, besides the training rows, whose log-likelihood is evaluated."""
-        return tuple(name for name in HELD_OUT if getattr(self, f"{name}_likelihood"))
-
-    @property
     def iterations(self) -> int:
         """Number of iterations of the whole schedule."""
         return self.schedule[-1].until

@@ -14,7 +14,6 @@ from rbmbench.planning.blocks import Block
 from rbmbench.planning.bundles import Bundle
 from rbmbench.planning.forecast.remaining import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
-from rbmbench.planning.specs import number_of, paper_of
 
 SHOWN_LINES = 12  # last lines of the log of a failed job that are shown
 MOST_SHOWN = 3  # pictures and tables that the last line names
@@ -35,7 +34,7 @@ class Titles:
         self._titles = {name: title_of_data(entry) for name, entry in plan.data.items()}
         first_shown: dict[str, str] = {}
         for key, output in plan.outputs.items():
-            self._titles[key] = f"{paper_of(key)} {number_of(key)}"
+            self._titles[key] = f"{output.spec.paper} {output.spec.number}"
             for name in plan.needed(output):
                 title = first_shown.setdefault(name, self._titles[key])
                 self._titles.setdefault(name, f"{title}: {plan.jobs[name].title}")

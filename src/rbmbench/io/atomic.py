@@ -47,9 +47,13 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 def write_json(path: str | os.PathLike, values: object, indent: int = 1) -> None:
     """Write plain data as JSON with sorted keys: the same text for the same values."""
-    text = json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n"
+    write_text(json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False), path)
+
+
+def write_text(text: str, path: str | os.PathLike) -> None:
+    """Write a text and a line break; `ResultsError` if the file cannot be written."""
     with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def writable(path: str | os.PathLike) -> Path:

@@ -3,7 +3,7 @@
 
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels.ways import AUTO, takes_tables
-from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
+from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.model.work import Counts
 from rbmbench.training.loop import boundaries
 
@@ -23,8 +23,7 @@ def measurement_memory(rows: int, m: int, n: int, trials: int, batch: int) -> Co
 
 def enumerated_bytes(m: int, n: int) -> int:
     """Return the bytes of the log weights of all states of the smaller layer, 0 where they are not enumerated."""
-    small = min(m, n)
-    return 24 * 2**small if small <= LARGEST_ENUMERABLE_LAYER else 0
+    return 24 * 2 ** min(m, n) if is_enumerable(m, n) else 0
 
 
 def likelihood_of_rows(rows: int, m: int, n: int) -> Counts:

@@ -209,11 +209,6 @@ def number_of(key: str) -> str:
     return f"{name} ({addition.replace('_', ' ')})" if addition else name
 
 
-def paper_of(key: str) -> str:
-    """Return the key of the paper that a figure or table is of: "popcd" for ``popcd_fig1``."""
-    return key[: KEY_WITHIN_PAPER.search(key).start()]
-
-
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 

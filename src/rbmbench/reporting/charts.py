@@ -17,7 +17,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.parsing import parse
-from rbmbench.io.atomic import replaced
+from rbmbench.io.atomic import write_text
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
@@ -150,7 +150,7 @@ def write_pictures(chart: Chart, sheet: Sheet | None = None, *, md: str, **pictu
     from rbmbench.reporting import style
     from rbmbench.reporting.drawing import draw_chart
 
-    text_tables.write_text(chart.caption, md)
+    write_text(chart.caption, md)
     if not chart.panels and not chart.images:
         return False
     picture = draw_chart(chart, sheet or style.PAGE)
@@ -171,8 +171,7 @@ def write_table(spec: TableSpec, values: pd.DataFrame, *, json: str, csv: str, m
 def write(item: Shown, path: str | PathLike) -> None:
     """Write a chart or a table as JSON."""
     values = {"version": VERSION} | item.model_dump(mode="json", exclude_defaults=True)
-    with replaced(path) as temporary:
-        temporary.write_text(dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_text(dumps(values, ensure_ascii=False, separators=(",", ":")), path)
 
 
 def read_shown(layout: Layout, key: str) -> Chart | Table:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from rbmbench.io.atomic import write_text
 from rbmbench.io.layout import CURVE, EVALUATION, FIT_PAGE, FIT_PICTURES, META, MODEL
 from rbmbench.reporting.page.html import template
 from rbmbench.reporting.style import finish_axes, page, save, theme
-from rbmbench.reporting.text_tables import write_text
 from rbmbench.training.run import TrainingResult
 
 PARTS = {"log_likelihood": "training rows", "validation_log_likelihood": "held-out rows"}

@@ -11,7 +11,7 @@ from os import PathLike
 import pandas as pd
 from tabulate import tabulate
 
-from rbmbench.io.atomic import replaced
+from rbmbench.io.atomic import replaced, write_text
 from rbmbench.planning.chart import Table, TablePart
 
 TEX = str.maketrans(
@@ -53,12 +53,6 @@ def write_csv(table: pd.DataFrame, path: str | PathLike) -> None:
     """Write a frame as CSV with every digit; `ResultsError` if the file cannot be written."""
     with replaced(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
-
-
-def write_text(text: str, path: str | PathLike) -> None:
-    """Write a text; `ResultsError` if the file cannot be written."""
-    with replaced(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def part_of(caption: str, cells: pd.DataFrame, words: int, published: Mapping[str, str] | None = None) -> TablePart:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.settings import RunSettings
+from rbmbench.base.settings import HELD_OUT, RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import Array
 from rbmbench.likelihood import (
@@ -249,7 +249,7 @@ def held_out_rows(
     has no rows.
     """
     chosen = {}
-    for part in settings.evaluated_parts:
+    for part in (part for part in HELD_OUT if getattr(settings, f"{part}_likelihood")):
         rows = held_out.get(part)
         if rows is None or not len(rows):
             raise SettingsError(

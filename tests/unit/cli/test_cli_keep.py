@@ -12,13 +12,13 @@ from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 from sample_results import isl_figure
 
 from rbmbench import cli
+from rbmbench.io.atomic import write_text
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.io.results import read_kept_metas
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts, drawing
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
-from rbmbench.reporting.text_tables import write_text
 
 
 def draw(scale, values):

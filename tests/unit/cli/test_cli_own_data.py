@@ -46,7 +46,7 @@ def test_plain_options_train_on_a_data_set_of_the_package(tmp_path):
         ([*PLAIN, "--estimator", "exact", "--k", "2"], "estimator 'exact': unknown option 'k'; allowed: none"),
         ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
         ([*PLAIN, "--k", "2", "--options", '{"k": 3}'], "--k: must be without 'k' in --options, got 2 and 3"),
-        ([*PLAIN, "--rate", "-1"], "argument --rate: must be from "),
+        ([*PLAIN, "--rate", "-1"], "argument --rate: must be a finite number above 0, got "),
         ([*PLAIN, "--seed", "-1"], "argument --seed: must be an integer from 0 to 4294967295, got '-1'"),
     ],
 )

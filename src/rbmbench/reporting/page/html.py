@@ -20,6 +20,7 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
+from rbmbench.io.atomic import write_text
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import Entry, TablePart
 from rbmbench.planning.specs import number_of
@@ -29,7 +30,7 @@ from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, NUMB
 from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, Shown, Speed, Theme
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.ranges import START
-from rbmbench.reporting.text_tables import interval, part_of, significant, write_text
+from rbmbench.reporting.text_tables import interval, part_of, significant
 from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
