@@ -102,8 +102,8 @@ class Estimator(ABC):
     ) -> Counter:
         """Return the operations of an estimate of one replica, as `rbmbench.model.work` counts them, for forecasts.
 
-        Calls are those of a shard of replicas. By default they are those of `products`, with the variance of the phase
-        where the estimator has that option. ``diagnostics`` are as in `products`.
+        Calls are those of a shard of replicas. By default the operations are those of chains from the mini-batch, with
+        the variance of the phase where the estimator has that option. ``diagnostics`` are as in `products`.
         """
         return self.cost_of_chains(batch, visible_units, hidden_units, getattr(self, "k", 1))
 

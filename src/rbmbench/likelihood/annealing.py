@@ -80,7 +80,7 @@ def inverse_temperatures(temperatures, spacing: str = "equal") -> np.ndarray:
         return np.interp(schedule, *DENSE) if spacing == "dense" else schedule
     schedule = np.asarray(temperatures)
     is_path = schedule.dtype.kind in "buif" and schedule.ndim == 1 and len(schedule) >= 2
-    if not is_path or not (np.diff(schedule) > 0).all() or schedule[0] != 0 or schedule[-1] != 1:
+    if not is_path or not (np.diff(schedule.astype(np.float64)) > 0).all() or schedule[0] != 0 or schedule[-1] != 1:
         raise SettingsError(f"temperatures: must be an integer, or ascend from 0 to 1, got {temperatures!r}")
     return schedule.astype(np.float64)
 

@@ -32,9 +32,9 @@ def check_enumerable(visible_units: int, hidden_units: int) -> None:
     """Raise a `SettingsError` if neither layer is small enough to be enumerated."""
     if not is_enumerable(visible_units, hidden_units):
         raise SettingsError(
-            f"exact log partition: must be at most {LARGEST_ENUMERABLE_LAYER} in the smaller layer, "
-            f"got {visible_units} visible and {hidden_units} hidden units; use annealed importance sampling (AIS) "
-            "instead"
+            f"exact sums over states: must be at most {LARGEST_ENUMERABLE_LAYER} units in the smaller layer, "
+            f"got {visible_units} visible and {hidden_units} hidden units; annealed importance sampling (AIS) "
+            "estimates log Z"
         )
 
 

@@ -43,7 +43,7 @@ class IndirectSampling:
     """
 
     def __init__(self, rows: Array, replicas: int = 1):
-        rows = binary_rows(rows, "rows")
+        rows = binary_rows(rows, "rows")[:]  # sparse rows become dense
         self._rows = kernels_for(rows).packed_rows(rows)
         self.samples = 0
         self.counts = np.zeros((replicas, len(rows), rows.shape[1] + 1), np.int64, like=rows)

@@ -69,7 +69,8 @@ class TemperedEstimate:
     ``log_partition`` and its ``standard_error``, `NORMAL` of which are half an interval; the ``gap`` between the two
     starts and the ``drift`` from the first to the last half of the rounds, all nats; the least mean ``acceptance`` of
     exchanges; ``round_trips`` of all chains from beta = 0 to 1 and back; ``products``, rows multiplied by W or W';
-    ``converged``, whether the standard error is at most the target, and there is a round trip in each set.
+    ``converged``, whether two successive estimates have a standard error of at most the target, and there is a round
+    trip in each set.
     """
 
     log_partition: np.ndarray

@@ -122,10 +122,10 @@ def certificate(
     SettingsError
         If there are fewer models than requested.
     """
-    data = binary_rows(data, "training data", rbm.visible_units)
+    data = binary_rows(data, "training data", rbm.visible_units)[:]  # sparse rows become dense
     if len(data) < 2:
         raise DataError(f"training data: must be at least 2 rows, got {len(data)}")
-    test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)
+    test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)[:]
     first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
     if not 0 < models <= len(rbm.W) - first:
         last = first + max(models, 1)

@@ -121,8 +121,8 @@ def _findings(values: Mapping[str, float], walks: pd.DataFrame) -> Iterator[tupl
     width = values["log_partition_high"] - values["log_partition_low"]
     yield f"log Z is known to {width:.2g} nats only", tuple(not width <= limit for limit in WIDTH)
     if "tempered_converged" in values:
-        words = f"tempered chains end with a standard error of log Z of {values['tempered_error']:.2g} nats"
-        yield f"{words}, larger than asked for", (False, not values["tempered_converged"])
+        words = f"tempered chains end before they converge, standard error of log Z {values['tempered_error']:.2g} nats"
+        yield words, (False, not values["tempered_converged"])
     else:
         share = min(values["forward_share"], values["reverse_share"])
         yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)

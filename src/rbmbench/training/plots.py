@@ -106,7 +106,7 @@ def plot_samples(
     SettingsError
         If the shape is not one of as many pixels as there are visible units.
     """
-    return _drawn(binary_rows(states, "states"), shape, ax, "sample", names, cmap="binary", vmin=0, vmax=1)
+    return _drawn(binary_rows(states, "states")[:], shape, ax, "sample", names, cmap="binary", vmin=0, vmax=1)
 
 
 def check_shape(shape: object, units: int) -> None:

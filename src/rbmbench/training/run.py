@@ -40,7 +40,7 @@ class TrainingResult:
         log_partition (nats); by the settings, validation_log_likelihood and test_log_likelihood (means over those rows,
         nats), reconstruction_log_likelihood (mean over its rows, nats) and those of
         `rbmbench.likelihood.cd_bias.bias_and_bounds`; and the diagnostics of the estimator (means since the previous
-        evaluation). If log Z cannot be enumerated, the first three are missing until the run is annealed.
+        evaluation). If log Z cannot be enumerated, log-likelihoods are missing until `annealed` adds them.
     settings : RunSettings
         All settings of the run.
     meta : mapping
@@ -79,7 +79,8 @@ class TrainingResult:
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
         data = self.meta.get("data") or {}
         last = self.meta["iterations"]
-        stages = [_stage_words(stage, last) for stage in self.settings.schedule]
+        ended = sum(stage.until < last for stage in self.settings.schedule)  # a run may end before its last stage
+        stages = [_stage_words(stage, last) for stage in self.settings.schedule[: ended + 1]]
         words = {
             "models": f"{trials} RBM{'s' * (trials > 1)} of {m} visible and {n} hidden units",
             "data": str(data.get("title") or "an array"),

@@ -167,7 +167,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def gibbs(self, X):
         """Return rows after one Gibbs step from rows X (rows, m): uint8 (rows, m) of 0 and 1.
 
-        Random numbers continue from call to call; `fit` starts them anew.
+        Random numbers continue from call to call; `fit` starts them anew, unless ``warm_start`` is set.
         """
         model, rows = self._model(), np.asarray(self._states(X))
         hidden = _tossed(model.hidden_mean(rows), self.random_state_)

@@ -216,8 +216,9 @@ def train(
         velocities start anew, and iterations are counted from 0. A dict has the distribution of the initial
         parameters, see `rbmbench.base.settings.Initial`.
     **settings
-        Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, precision, evaluate_every,
-        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood, patience.
+        Further fields of `rbmbench.base.settings.RunSettings`: trials, first_trial, seed, precision, evaluate_every,
+        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood, patience, products,
+        evaluate_at_products.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}

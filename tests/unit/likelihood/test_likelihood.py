@@ -163,7 +163,7 @@ def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
 )
 def test_error_of_too_large_layers_names_ais(function):
     rbm = RBM(np.zeros((31, 29)), np.zeros(31), np.zeros(29))
-    line = r"must be at most 25 in the smaller layer, got 31 visible and 29 hidden units"
+    line = r"must be at most 25 units in the smaller layer, got 31 visible and 29 hidden units"
     with pytest.raises(SettingsError, match=rf"\A.*{line}.*annealed importance sampling \(AIS\).*\Z"):
         function(rbm)
 

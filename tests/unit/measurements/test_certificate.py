@@ -270,7 +270,7 @@ def test_facts_name_the_rows_that_modes_are_compared_with():
         ({"log_partition_high": 10.5}, DOUBTFUL, "log Z is known to 0.6 nats only"),
         ({"reverse_share": 0.002}, NOT_CERTIFIED, "annealing rests on 0.2% of its particles"),
         ({"forward_share": 0.05}, DOUBTFUL, "annealing rests on 5.0% of its particles"),
-        (NOT_CONVERGED, DOUBTFUL, "tempered chains end with a standard error of log Z of 0.05 nats"),
+        (NOT_CONVERGED, DOUBTFUL, "tempered chains end before they converge, standard error of log Z 0.05 nats"),
         ({"r_hat": 1.3}, NOT_CERTIFIED, "tempered chains have not mixed, R hat 1.30"),
         ({"distance": 2.0}, NOT_CERTIFIED, "moments are 2 from those of the rows in long chains, 0.1 after 4 steps"),
         ({"log_likelihood_high": -8.5}, NOT_CERTIFIED, "0.5 nats per row worse than independent units"),

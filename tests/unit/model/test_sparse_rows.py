@@ -5,12 +5,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from core_helpers import binary_data
+from core_helpers import binary_data, random_rbm
 from scipy import sparse
 
 import rbmbench
-from rbmbench import RBMTransformer
+from rbmbench import RBMTransformer, plot_samples
 from rbmbench.base.errors import DataError
+from rbmbench.base.settings import CertificateSettings
+from rbmbench.likelihood.indirect_sampling import IndirectSampling
+from rbmbench.measurements.certificate import certificate
 from rbmbench.model.sparse_rows import SparseRows, training_rows
 
 ROWS, M = 203, 31
@@ -40,6 +43,15 @@ def test_models_of_sparse_and_dense_rows_are_equal(hidden, estimator, update, mo
         pairs = (dense, DATA), (sparse_result, sparse.coo_array(DATA))
         curves = [result.annealed(data, **budget).curve for result, data in pairs]
         np.testing.assert_allclose(curves[1]["value"], curves[0]["value"], rtol=1e-12)
+
+
+def test_measurements_of_sparse_and_dense_rows_are_equal():
+    rbm, settings = random_rbm(M, 3, (1,), dtype=np.float32), CertificateSettings(chains=4, sweeps=128, walkers=5)
+    thin = SparseRows(sparse.csr_array(DATA))
+    numbers, expected = (certificate(rbm, rows, settings)["value"] for rows in (thin, DATA))
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_array_equal(plot_samples(thin).images[0].get_array(), plot_samples(DATA).images[0].get_array())
+    assert IndirectSampling(thin).counts.shape == IndirectSampling(DATA).counts.shape
 
 
 @pytest.mark.parametrize("hidden", [2, 29])
