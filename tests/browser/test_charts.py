@@ -171,7 +171,7 @@ def test_single_trials_are_the_first_of_the_runs(opened, repository):
     count = "key => cards.find(({ name }) => name === key).plots[0].series.length"
     assert page.evaluate(count, key) == 1 + 6 * 3
     card(page, key).locator("input[name=singles]").check()
-    assert page.evaluate(count, key) == 1 + 6 * 3 + 6 * 8  # the first of 25
+    assert page.evaluate(count, key) == 1 + 6 * 3 + 6 * 5  # the first of 25
     run, x, trials = page.evaluate(
         """key => { const { panels: [panel] } = cards.find(({ name }) => name === key);
         return [panel.series[3].run, panel.places.map(place => panel.x[place]), panel.series[3].singles]; }""",
@@ -179,7 +179,7 @@ def test_single_trials_are_the_first_of_the_runs(opened, repository):
     )
     curve = pd.read_parquet(repository / "results/reference/paper/runs" / run / "curve.parquet")
     curve = curve[curve["metric"] == "log_likelihood"].pivot(index="trial", columns="iteration", values="value")
-    assert trials == [[float(f"{value:.4g}") for value in row] for row in curve[x].to_numpy(float)[:8]]
+    assert trials == [[float(f"{value:.4g}") for value in row] for row in curve[x].to_numpy(float)[:5]]
 
 
 def test_printed_values_and_reference_lines_are_drawn(opened):

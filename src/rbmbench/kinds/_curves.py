@@ -42,7 +42,7 @@ from rbmbench.reporting.words import (
 DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
 IN_CIRCLES = ("mean", "estimate_low", "estimate_high")
 DIGITS_OF_A_TRIAL = 4
-MOST_SINGLES = 8
+MOST_SINGLES = 5
 """Most curves of single trials in a chart."""
 MOST_OMITTED = 3
 """Most omitted trials that a panel lists."""
