@@ -170,6 +170,7 @@ VARIANTS = {
     "program": (1.0, SOLID),
     "both_layers": (1.0, DOTTED),
     "both_antithetic": (DARKER, DASH_DOTTED),
+    "then_cd": (DARKER, LONG),
 }
 """Brightness and dash pattern by the longest listed end of a key: k, inner steps, or another variation."""
 DASH_OF_FAMILY = {
