@@ -50,8 +50,10 @@ def no_truth_value(value: object) -> object:
     return value
 
 
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
+Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(no_truth_value)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_truth_value)]
+Rate = Positive
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
@@ -95,9 +97,7 @@ class Initial(Settings):
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
-        default=0.1, description="bound or standard deviation, see kind"
-    )
+    width: NotNegative = Field(default=0.1, description="bound or standard deviation, see kind")
     biases: Literal["drawn", "zero", "base_rate"] = Field(
         default="drawn",
         description="b and c: drawn like W; zero; or c zero and b the log odds of the rates of the training rows",
@@ -339,9 +339,7 @@ class CouplingSettings(Settings):
 
     visible: Count
     hidden: Count
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
-        default=0.1, description="standard deviation of the entries of W, b and c"
-    )
+    width: NotNegative = Field(default=0.1, description="standard deviation of the entries of W, b and c")
     coupling: Coupling
     replications: ChainCount = Field(default=1000, description="pairs of chains")
     longest: LastStep = Field(default=1000, description="steps after which a pair is cut off")

@@ -4,7 +4,7 @@
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from rbmbench.base.settings import (
     AnnealingBudget,
@@ -14,13 +14,13 @@ from rbmbench.base.settings import (
     Count,
     Initial,
     Iterations,
+    Number,
     Positive,
     Proxy,
     Rate,
     SamplerGrid,
     Seed,
     Settings,
-    no_truth_value,
 )
 
 MOST_LETTERS = 64  # of a name: several make the name of a file, which has at most 255
@@ -183,11 +183,11 @@ class Algorithm(Look):
 class Printed(Settings):
     """A number that the paper prints about a panel, drawn beside the measured ones."""
 
-    value: Annotated[float, Field(allow_inf_nan=False), BeforeValidator(no_truth_value)] = Field(
+    value: Number = Field(
         description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
     )
     label: str = Field(description="name in the legend")
-    at: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+    at: Positive | None = Field(
         default=None, description="iteration, samples or steps at which the paper says so; null: a line"
     )
 

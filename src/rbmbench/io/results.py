@@ -208,13 +208,13 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_model(folder: Location) -> dict[str, np.ndarray]:
-    """Return the trained models of a run.
+def read_model(folder: Location, others: Iterable[str] = ()) -> dict[str, np.ndarray]:
+    """Return the trained models of a run, and those of ``others`` that its file holds.
 
     They are W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
     """
     path = Path(folder) / MODEL
-    arrays = read_arrays(path, MODEL_ARRAYS, ())
+    arrays = read_arrays(path, MODEL_ARRAYS, others)
     _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, ("trials",))
     return arrays
 

@@ -38,8 +38,6 @@ from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_no
 
 LEGEND_COLUMNS = 5
 """Columns of a legend of algorithms, on a page."""
-OF_ROWS = {"log_likelihood": "mean log-likelihood of the training rows"}
-"""Titles of metrics whose rows are not in their title."""
 START = 0.02
 """Share of the budget below which curves do not affect the vertical range."""
 DIGITS = 10
@@ -328,10 +326,8 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame, 
         for contest in contests
     ]
     grids = {c.name: ", ".join(f"{rate:g}" for rate in sorted({e.rate for e in c.entries})) for c in contests}
-    tuned_by, judged_by = (
-        {contest.name: OF_ROWS.get(metric := getattr(contest, key), metric_of(metric).title) for contest in contests}
-        for key in ("tuned_by", "judged_by")
-    )
+    tuned_by = {contest.name: _with_rows(contest.tuned_by) for contest in contests}
+    judged_by = {contest.name: _with_rows(contest.judged_by) for contest in contests}
     return (
         f"Contests: {'; '.join(phrases)}. The rate of each algorithm is that of {_with_exceptions(grids)} with the best"
         f" {_with_exceptions(tuned_by)} at the end of the budget in {spec.contests[0].tuning_trials} {others}trials."
@@ -339,6 +335,11 @@ def _contests_in_words(spec: ArenaSpec | ArenaTableSpec, numbers: pd.DataFrame, 
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         + "".join(f" {sentence}" for sentence in variant_notes(spec))
     )
+
+
+def _with_rows(metric: str) -> str:
+    """Return the title of a metric; that of the log-likelihood does not name its rows, those of training."""
+    return "mean log-likelihood of the training rows" if metric == "log_likelihood" else metric_of(metric).title
 
 
 def _with_exceptions(texts: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.settings import ChainCount, Count, Coupling, CouplingSettings, LastStep
+from rbmbench.base.settings import ChainCount, Count, Coupling, CouplingSettings, LastStep, NotNegative
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Printed
 from rbmbench.io.layout import META, STOPPING_TIMES
@@ -154,9 +154,7 @@ class CouplingTimes(Kind):
     kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
     visible: Count = Field(description="visible units of the model")
     hidden: Count = Field(description="hidden units of the model")
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        description="standard deviation of the normal entries of W, b and c"
-    )
+    width: NotNegative = Field(description="standard deviation of the normal entries of W, b and c")
     replications: ChainCount = Field(description="pairs of chains per coupling")
     longest: LastStep = Field(description="steps after which a pair is cut")
     printed: tuple[Printed, ...] = Field(

@@ -196,7 +196,7 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         If a file is missing or damaged, was changed after it was written, or does not belong to the others.
     """
     folder = Path(folder)
-    meta, arrays = results.read_meta(folder), results.read_model(folder)
+    meta, arrays = results.read_meta(folder), results.read_model(folder, results.SNAPSHOT_ARRAYS[:1])
     try:
         settings = parse(RunSettings, dict(meta["settings"]), f"{folder / META}: settings")
     except SettingsError as error:
@@ -205,8 +205,7 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
     if sizes != expected:
         text = "must have {} models of {} hidden units, as in {}, got {} of {}".format(*expected, META, *sizes)
         raise ResultsError(f"{folder / MODEL}: {text}")
-    has_snapshots = bool(results.read_arrays(folder / MODEL, (), results.SNAPSHOT_ARRAYS[:1]))
-    snapshots = results.read_snapshots(folder) if has_snapshots else {}
+    snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
     if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
         evaluation = folder / EVALUATION
     if evaluation is not None:

@@ -246,7 +246,7 @@ def check(folder: Path, configuration: Configuration) -> None:
 def check_file(values: Mapping[str, object], papers: tuple[Paper, ...], where: str) -> list[str]:
     """Check the values of one file of claims against the versions of its paper, see `check`; return the claims' ids."""
     file = parse(ClaimFile, values, where)
-    entries = {key: getattr(table, "entries", ()) for key, table in _checked_tables(file, papers, where).items()}
+    entries = _checked_entries(file, papers, where)
     claims = list(claims_of(file, where))
     for claim in claims:
         values = claim.arguments
@@ -279,20 +279,22 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
             raise SettingsError(f"{where}: claim {claim.id!r}: of class {claim.standing}: must be in a finding")
 
 
-def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
+def _checked_entries(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
+    """Return the entries of the printed tables of a file, by the key of the table; some kinds of tables have none."""
     algorithms = {name for paper in papers for name in paper.algorithms}
     planned = {name: table for paper in papers for name, table in paper.tables.items()}
-    tables = {}
+    entries = {}
     for key, values in file.published_tables.items():
         place = f"{where}: published_tables.{key}"
         _check_name(place, "table", key, planned)
         model = create_model("Tables", published_tables=(dict[str, _published_model(type(planned[key]))], ...))
-        table = tables[key] = parse(model, {"published_tables": {key: values}}, where).published_tables[key]
+        table = parse(model, {"published_tables": {key: values}}, where).published_tables[key]
         rows = getattr(planned[key], "rows", {})
         for row in getattr(table, "iterations", {}):
             _check_name(f"{place}.iterations", "row", row, rows)
         seen = set()
-        for number, entry in enumerate(getattr(table, "entries", ())):
+        entries[key] = getattr(table, "entries", ())
+        for number, entry in enumerate(entries[key]):
             at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
             if rows:
                 _check_name(f"{at}.row", "row", entry.row, rows)
@@ -300,7 +302,7 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
             if name in seen:
                 raise SettingsError(f"{at}: must have each entry once, got {'.'.join(filter(None, name))} twice")
             seen.add(name)
-    return tables
+    return entries
 
 
 def _published_model(kind: type) -> type[Settings]:
