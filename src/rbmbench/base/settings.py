@@ -333,6 +333,10 @@ class CertificateSettings(CertificateBudget):
     first_model: CountOrZero = Field(default=0, description="first model that is examined, counted from 0")
     seed: Seed = 0
 
+    def examined(self, trials: int) -> int:
+        """Return the number of models that are examined of a run of so many trials."""
+        return self.models or trials - self.first_model
+
 
 class CouplingSettings(Settings):
     """Independent pairs of coupled Gibbs chains of one random model, each run until the chains meet."""

@@ -56,7 +56,9 @@ def evaluate(arguments: Namespace) -> None:
     if not isinstance(changes, dict):
         raise SettingsError(f"{place}: must be a mapping, got {changes!r}")
     _check_start(arguments)
-    for folder in arguments.again:
+    for number, folder in enumerate(arguments.again):
+        if number:
+            provenance.restart()
         meta, layout = results.read_meta(folder), Layout(str(folder.absolute().parent.parent))
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")

@@ -34,7 +34,7 @@ class ExpectedCD(Estimator):
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the products of the positive phase, and of k steps of a distribution over all pairs of states."""
         pairs = 2 ** (visible_units + hidden_units) / (visible_units * hidden_units)
-        return 2 + (2 * self.k * pairs + 2 * 2 ** min(visible_units, hidden_units)) / batch
+        return 2 + (2 * self.k * pairs + 2 * 2**visible_units) / batch
 
     gibbs_steps = 0
 

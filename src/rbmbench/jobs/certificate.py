@@ -30,7 +30,7 @@ class CertificateJob(Measurement):
         return Results({CERTIFICATE: quantities})
 
     def parts(self, settings, sizes):
-        return settings.models or sizes.trials - settings.first_model, 1
+        return settings.examined(sizes.trials), 1
 
     def of_any_trials(self, settings):
         return settings.model_copy(update={"models": None})
@@ -49,7 +49,7 @@ class CertificateJob(Measurement):
         kept = 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m
         kept += 8 * max(MOST_ROWS, 64 * settings.chains) * (m + 2 * n)
         memory = {"process": 1, "read entry": rows * m, "byte": kept}
-        return Work(measuring(times(counts, settings.models or sizes.trials)), memory)
+        return Work(measuring(times(counts, settings.examined(sizes.trials))), memory)
 
     def reduced(self, settings, values):
         return {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}

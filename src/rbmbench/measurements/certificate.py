@@ -126,7 +126,7 @@ def certificate(
     if len(data) < 2:
         raise DataError(f"training data: must be at least 2 rows, got {len(data)}")
     test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)[:]
-    first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
+    first, models = settings.first_model, settings.examined(len(rbm.W))
     if not 0 < models <= len(rbm.W) - first:
         last = first + max(models, 1)
         raise SettingsError(f"first_model + models: must be at most {len(rbm.W)}, the run's trials, got {last}")

@@ -117,10 +117,13 @@ def visible_given_hidden(rbm: RBM) -> Conditional:
 def transition_matrix(rbm: RBM) -> Array:
     """Return the transition matrix T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
 
-    Raises a `SettingsError` if the RBM has more than 24 units, or not one leading axis of replicas.
+    Raises a `SettingsError` if the RBM has more than 24 units or 12 visible units, or not one leading axis of replicas.
     """
     check_replicas(rbm)
     check_sizes(rbm.visible_units, rbm.hidden_units)
+    if 2 * rbm.visible_units > MOST_UNITS:
+        most = MOST_UNITS // 2
+        raise SettingsError(f"transition matrix: must be of at most {most} visible units, got {rbm.visible_units}")
     return hidden_given_visible(rbm).table() @ visible_given_hidden(rbm).table()
 
 

@@ -67,3 +67,5 @@ def test_too_many_units_raise():
         SettingsError, match="must have at most 24 units in both layers together, got 13 visible and 12 hidden units"
     ):
         distribution_after(random_rbm(13, 12, (1,)), np.zeros((1, 2**13)), 1)
+    with pytest.raises(SettingsError, match="transition matrix: must be of at most 12 visible units, got 13"):
+        transition_matrix(random_rbm(13, 2, (1,)))

@@ -4,7 +4,9 @@
 import json
 import re
 import shutil
+import time
 import warnings
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import AnnealingSettings, Bracket, RunSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
-from rbmbench.io import results
+from rbmbench.io import provenance, results
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
@@ -357,6 +359,18 @@ def test_evaluate_again_writes_the_curve_of_other_settings(scale, result, change
 def test_evaluate_again_reads_relative_folders(scale, monkeypatch):
     monkeypatch.chdir(scale / "evaluations")
     assert main(["evaluate", "--again", "toy-ais-0123456789", "--settings", '{"particles": 7}', "--out", "again"]) == 0
+
+
+def test_times_of_evaluate_again_are_those_of_one_evaluation(scale, monkeypatch):
+    monkeypatch.setattr(provenance, "_restarted", time.monotonic() - 3600)
+    folders = [scale / "evaluations" / f"{name}-ais-0123456789" for name in ("toy", "other")]
+    shutil.copytree(*folders)
+    changes = ["--settings", '{"particles": 7}', "--out", str(scale / "evaluations")]
+    assert main(["evaluate", "--again", *map(str, folders), *changes]) == 0
+    digest = digest_of(RUN_ID, (ANNEALING.model_copy(update={"particles": 7})).canonical())
+    metas = [results.read_meta(scale / "evaluations" / f"{name}-ais-{digest}") for name in ("toy", "other")]
+    first, second = (datetime.fromisoformat(meta["evaluation"]["started"]) for meta in metas)
+    assert second - first >= timedelta(hours=1)
 
 
 def test_invalid_arguments_of_evaluate_again_raise_a_one_line_error(scale, capsys):

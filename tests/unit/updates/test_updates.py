@@ -354,7 +354,7 @@ def test_products_are_those_counted_in_an_iteration(monkeypatch, name, options, 
         ("ucd", {}, {"stopping_time": 3.5}, 7 + 1.5 * 6),
         ("ucd", {"k": 2, "chains": 22}, {"pair_products": 9.5}, 2 + 2 * 9.5),
         ("exact", {}, {}, 2 + 2 * 2**N / BATCH),
-        ("expected_cd", {"k": 3}, {}, 2 + (6 * 2 ** (M + N) / (M * N) + 2 * 2**N) / BATCH),
+        ("expected_cd", {"k": 3}, {}, 2 + (6 * 2 ** (M + N) / (M * N) + 2 * 2**M) / BATCH),
     ],
 )
 def test_products_of_other_estimators(name, options, diagnostics, expected):

@@ -40,7 +40,7 @@ from rbmbench.reporting.page.model import Claim, Code, Mark, Picture, Results, S
 from rbmbench.reporting.page.panels import panel_of
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, command, origins, summary
 
-PICTURE_WIDTH = 640
+PICTURE_WIDTH = 600
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 
 
