@@ -71,6 +71,7 @@ def test_a_lock_that_is_a_link_raises(tmp_path):
 @pytest.fixture
 def _signals_as_before():
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background of a script ignore it
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
