@@ -3,10 +3,10 @@
 
 import shlex
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rbmbench import datasets, jobs
 from rbmbench.base.errors import SettingsError
@@ -21,6 +21,8 @@ from rbmbench.io.atomic import writable
 from rbmbench.io.layout import RUNS, Layout
 from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
+
+Item = TypeVar("Item")
 
 USUAL_BATCH = 100
 USUAL_SHARE, LEAST_ROWS = 0.1, 100  # share of the rows that is held out, and least number of rows for that
@@ -56,9 +58,7 @@ def evaluate(arguments: Namespace) -> None:
     if not isinstance(changes, dict):
         raise SettingsError(f"{place}: must be a mapping, got {changes!r}")
     _check_start(arguments)
-    for number, folder in enumerate(arguments.again):
-        if number:
-            provenance.restart()
+    for folder in _one_by_one(arguments.again):
         meta, layout = results.read_meta(folder), Layout(str(folder.absolute().parent.parent))
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
@@ -74,10 +74,16 @@ def evaluate(arguments: Namespace) -> None:
 def bundle(arguments: Namespace) -> None:
     """Compute several jobs, one after the other; imports count for the first."""
     job_parser = parser()
-    for number, job in enumerate(arguments.jobs):
+    for job in _one_by_one(arguments.jobs):
+        compute(job_parser.parse_args(shlex.split(job)))
+
+
+def _one_by_one(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the inputs of several computations; time and memory are counted anew for each after the first."""
+    for number, item in enumerate(items):
         if number:
             provenance.restart()
-        compute(job_parser.parse_args(shlex.split(job)))
+        yield item
 
 
 def train(arguments: Namespace) -> None:

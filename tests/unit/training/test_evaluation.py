@@ -367,7 +367,7 @@ def test_times_of_evaluate_again_are_those_of_one_evaluation(scale, monkeypatch)
     shutil.copytree(*folders)
     changes = ["--settings", '{"particles": 7}', "--out", str(scale / "evaluations")]
     assert main(["evaluate", "--again", *map(str, folders), *changes]) == 0
-    digest = digest_of(RUN_ID, (ANNEALING.model_copy(update={"particles": 7})).canonical())
+    digest = digest_of(RUN_ID, ANNEALING.model_copy(update={"particles": 7}).canonical())
     metas = [results.read_meta(scale / "evaluations" / f"{name}-ais-{digest}") for name in ("toy", "other")]
     first, second = (datetime.fromisoformat(meta["evaluation"]["started"]) for meta in metas)
     assert second - first >= timedelta(hours=1)
