@@ -119,31 +119,34 @@ COORDINATES = re.compile(r'(?<= [dxy]=")[^"]*')
 
 BLACK, GREY, BLUE, VERMILLION, GREEN = "#000000", "#6E6E6E", "#0072B2", "#D55E00", "#008A64"
 FAMILIES = {
-    "cd": VERMILLION,
-    "expected_cd": "#8C564B",
-    "pcd": "#AA4499",
-    "sml": "#AA4499",
-    "pop_cd": BLUE,
-    "leave_one_out": BLUE,
-    "pt": BLACK,
-    "parallel_tempering": BLACK,
-    "exact": BLACK,
-    "ucd": GREEN,
-    "pcd_then_ucd": "#6B7A00",
-    "weak_decay": "#3F7F00",
-    "strong_decay": "#2C4A8C",
-    "fpcd": "#C2185B",
-    "rates_fpcd": "#C2185B",
-    "herding": "#8C564B",
-    "rates_herding": "#8C564B",
-    "gibbs": GREY,
-    "sample_penalization": "#947000",
-    "sdcp": "#00838F",
-    "cs_dcp": "#3D2FA8",
-    "cg": "#4D4D4D",
-    "ssd": "#947000",
+    "cd": (VERMILLION, SOLID),
+    "expected_cd": ("#8C564B", SOLID),
+    "pcd": ("#AA4499", DASH_DOTTED),
+    "sml": ("#AA4499", DASH_DOTTED),
+    "pop_cd": (BLUE, SOLID),
+    "leave_one_out": (BLUE, SOLID),
+    "pt": (BLACK, DOTTED),
+    "parallel_tempering": (BLACK, DOTTED),
+    "exact": (BLACK, SOLID),
+    "ucd": (GREEN, SOLID),
+    "pcd_then_ucd": ("#6B7A00", LONG),
+    "weak_decay": ("#3F7F00", DASHED),
+    "strong_decay": ("#2C4A8C", DOTTED),
+    "fpcd": ("#C2185B", SOLID),
+    "rates_fpcd": ("#C2185B", SOLID),
+    "herding": ("#8C564B", SOLID),
+    "rates_herding": ("#8C564B", LONG),
+    "gibbs": (GREY, SOLID),
+    "sample_penalization": ("#947000", DASH_DOTTED),
+    "sdcp": ("#00838F", SOLID),
+    "cs_dcp": ("#3D2FA8", LONG),
+    "cg": ("#4D4D4D", DASHED),
+    "ssd": ("#947000", DOTTED),
 }
-"""Hue by the longest beginning of the key of an algorithm or a sampler."""
+"""Hue by the longest beginning of the key of an algorithm or a sampler, and pattern in place of a solid line.
+
+The pattern is not solid for families whose curves often lie on those of others.
+"""
 VARIANTS = {
     "": (1.0, SOLID),
     "1": (1.0, SOLID),
@@ -173,21 +176,6 @@ VARIANTS = {
     "then_cd": (DARKER, LONG),
 }
 """Brightness and dash pattern by the longest listed end of a key: k, inner steps, or another variation."""
-DASH_OF_FAMILY = {
-    "pcd": DASH_DOTTED,
-    "sml": DASH_DOTTED,
-    "pcd_then_ucd": LONG,
-    "pt": DOTTED,
-    "parallel_tempering": DOTTED,
-    "weak_decay": DASHED,
-    "strong_decay": DOTTED,
-    "rates_herding": LONG,
-    "sample_penalization": DASH_DOTTED,
-    "cs_dcp": LONG,
-    "cg": DASHED,
-    "ssd": DOTTED,
-}
-"""Pattern in place of a solid line for families whose curves often lie on those of others."""
 
 
 def look_of(name: str, color: str | None = None, dash: str | None = None) -> Look:
@@ -199,14 +187,15 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> Loo
     """
     name = name.removesuffix("_variance")
     family = max((key for key in FAMILIES if f"{name}_".startswith(f"{key}_")), key=len, default="")
-    hue = FAMILIES[family] if family else _hashed(name, sorted(set(FAMILIES.values())))
+    hues = sorted({hue for hue, _ in FAMILIES.values()})
+    hue, solid = FAMILIES[family] if family else (_hashed(name, hues), SOLID)
     suffix = name[len(family) :].strip("_")
     variant = max((key for key in VARIANTS if key and f"_{suffix}".endswith(f"_{key}")), key=len, default="")
     brightness, pattern = VARIANTS[variant]
     if suffix and not variant:
         brightness, pattern = _hashed(name, list(VARIANTS.values()))
     if pattern == SOLID:
-        pattern = DASH_OF_FAMILY.get(family, SOLID)
+        pattern = solid
     elif family == "cs_dcp" and pattern == DASHED:
         pattern = DASH_DOTTED
     color, pattern = color or _scaled(hue, brightness), DASHES[dash] if dash else pattern

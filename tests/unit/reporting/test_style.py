@@ -83,7 +83,7 @@ def test_colour_of_a_key_is_that_of_its_family(configuration):
     known = {key for paper in configuration.papers for key in keys_of(paper)} - coloured
     families = {key: max((f for f in style.FAMILIES if f"{key}_".startswith(f"{f}_")), key=len) for key in known}
     for key, family in families.items():
-        hue = style.FAMILIES[family]
+        hue, _ = style.FAMILIES[family]
         colours = {style._scaled(hue, brightness) for brightness, _ in style.VARIANTS.values()}
         assert style.look_of(key)["color"] in colours, key
 
