@@ -118,13 +118,12 @@ def test_single_trials_are_points_of_the_chart():
 
 def test_strip_places_numbers_in_order():
     layout = strip(Claim(**CLAIM | {"measured": 2.0, "low": 1.0, "high": 3.0, "above": 0.0, "published": "4.0"}))
-    places = {"range": (8.0, 100.0), "interval": (29.0, 71.0), "measured": 50.0, "printed": 92.0}
-    assert layout == places | {"log": False}
+    assert layout == ({"a": 8.0, "l": 29.0, "m": 50.0, "h": 71.0, "p": 92.0}, False)
 
 
 def test_strip_of_numbers_of_many_magnitudes_is_logarithmic():
-    layout = strip(Claim(**CLAIM | {"measured": 1e-3, "above": 1e-5, "below": 1e-1, "published": "much larger"}))
-    assert layout == {"range": (8.0, 92.0), "interval": None, "measured": 50.0, "printed": None, "log": True}
+    numbers = {"measured": 1e-3, "low": 1e-4, "above": 1e-5, "below": 1e-1, "published": "much larger"}
+    assert strip(Claim(**CLAIM | numbers)) == ({"a": 8.0, "b": 92.0, "m": 50.0}, True)
 
 
 @pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}])

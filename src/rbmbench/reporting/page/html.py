@@ -11,12 +11,12 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.colors import to_hex
 
 from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.metrics import INTERVAL
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
@@ -31,7 +31,6 @@ from rbmbench.reporting.page.model import Claim, Look, Paper, Report, Results, S
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.ranges import START
 from rbmbench.reporting.text_tables import interval, part_of, significant
-from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
 VERDICTS = {REPRODUCED: ("yes", "✓"), NOT_REPRODUCED: ("no", "✗"), INCONCLUSIVE: ("open", "?")}
@@ -40,6 +39,8 @@ STEPS = "steps.csv"
 """File that marks a folder of measured speed."""
 MARGIN = 0.08
 """Share of the strip of a claim on either side of the outermost number."""
+IN_CSS = {"above": "a", "below": "b", "low": "l", "high": "h", "measured": "m", "printed": "p"}
+"""Names of the positions of numbers on a strip, see `page.css`."""
 MOST_LINEAR = 50
 """Ratio of the largest to the smallest positive number above which a strip is logarithmic."""
 
@@ -117,13 +118,10 @@ def rendered(report: Report) -> str:
         verdicts=VERDICTS,
         answered=_answered(report),
         strip=strip,
-        significant=significant,
-        interval=interval,
         ratios=_ratios,
         grid=_grid(report),
         zip=zip,
         compared=_compared(report),
-        count=count,
     )
 
 
@@ -223,30 +221,24 @@ def _compared(report: Report) -> list[tuple[Claim, list[Claim | None]]]:
     return differing
 
 
-def strip(claim: Claim) -> dict[str, Any] | None:
-    """Return the positions of the numbers of a claim on its strip, in percent of the width.
+def strip(claim: Claim) -> tuple[dict[str, float], bool] | None:
+    """Return the positions of the numbers of a claim on its strip, and whether the strip is logarithmic.
 
-    Keys are range (accepted), interval, measured, printed, and log (whether the strip is logarithmic); missing ones
-    are None. None without a measured number or a range.
+    Positions are in percent of the width, by `IN_CSS`; an interval has both ends or none. None without a measured
+    number or a range.
     """
     if claim.measured is None or claim.above is claim.below is None:
         return None
-    numbers = {name: getattr(claim, name) for name in NUMBERS if getattr(claim, name) is not None}
+    numbers = {name: number for name in NUMBERS if (number := getattr(claim, name)) is not None}
     with suppress(ValueError):  # words
         numbers["printed"] = float(claim.published)
     log = min(numbers.values()) > 0 and max(numbers.values()) > MOST_LINEAR * min(numbers.values())
     scaled = {name: math.log(number) if log else number for name, number in numbers.items()}
     least = min(scaled.values())
-    span = (max(scaled.values()) - least) or 1.0
-    shares = {name: (number - least) / span for name, number in scaled.items()}
-    places = {name: round(100 * (MARGIN + (1 - 2 * MARGIN) * share), 2) for name, share in shares.items()}
-    return {
-        "range": (places.get("above", 0.0), places.get("below", 100.0)),
-        "interval": (places["low"], places["high"]) if {"low", "high"} <= places.keys() else None,
-        "measured": places["measured"],
-        "printed": places.get("printed"),
-        "log": log,
-    }
+    scale = (1 - 2 * MARGIN) / ((max(scaled.values()) - least) or 1.0)
+    places = {IN_CSS[name]: round(100 * (MARGIN + scale * (number - least)), 2) for name, number in scaled.items()}
+    lone = set() if {"l", "h"} <= places.keys() else {"l", "h"}
+    return {name: place for name, place in places.items() if name not in lone}, log
 
 
 def claims_table(verdicts: Iterable[Verdict]) -> str:
@@ -254,7 +246,7 @@ def claims_table(verdicts: Iterable[Verdict]) -> str:
     groups = {}
     for record in verdicts:
         groups.setdefault(record.claim.partition(".")[0], []).append((record, *VERDICTS[record.verdict]))
-    return template("claims.html.j2").render(groups=groups, significant=significant, interval=interval)
+    return template("claims.html.j2").render(groups=groups)
 
 
 @cache
@@ -262,4 +254,5 @@ def template(name: str):
     """Return a template of the package, with escaping of all values."""
     loader = PackageLoader("rbmbench.reporting.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.globals |= {"INTERVAL": INTERVAL, "significant": significant, "interval": interval}
     return environment.get_template(name)
