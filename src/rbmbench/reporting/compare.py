@@ -7,7 +7,7 @@ import pandas as pd
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.layout import FIGURE_ENDINGS, KEPT_ARENA, TABLE_ENDINGS, Layout
-from rbmbench.io.results import numbers_file, read_csv, read_json
+from rbmbench.io.results import numbers_file, read_csv
 from rbmbench.planning.specs import FigureSpec, read_spec
 from rbmbench.reporting import charts
 from rbmbench.reporting.contests import COLUMNS, OfContestsSpec
@@ -96,12 +96,11 @@ def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
 
 
 def _arena_in(folder: str | Path, study: str = "arena") -> tuple[OfContestsSpec, list[OfContestsSpec]]:
-    """Return the spec of the anytime curves of a study in a folder, and all specs with contests."""
-    files = sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json"))
-    values = {file: read_json(file) for file in files}
-    specs = [read_spec(file) for file in files if isinstance(values[file], dict) and "contests" in values[file]]
+    """Return the spec of the anytime curves of a study in a folder, and all its specs with contests."""
+    files = sorted(Path(Layout(str(folder)).spec("x")).parent.glob(f"{study}_*.json"))
+    specs = [spec for spec in map(read_spec, files) if isinstance(spec, OfContestsSpec) and spec.paper == study]
     for spec in specs:
-        if spec.kind == "arena_curves" and spec.paper == study:
+        if spec.kind == "arena_curves":
             return spec, specs
     raise ResultsError(
         f"{folder}: must have curves of {study!r}, got none; `snakemake {study}` makes those of the arena"

@@ -12,7 +12,7 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.cli import main
 from rbmbench.io.layout import Layout
 from rbmbench.planning.specs import read_spec
-from rbmbench.reporting.compare import compare
+from rbmbench.reporting.compare import _arena_in, compare
 from rbmbench.reporting.text_tables import write_csv
 
 KINDS = {
@@ -85,6 +85,13 @@ def test_kept_curves_are_a_tidy_frame(kept):
     frame = rbmbench.results("arena", kept)
     assert len(frame) == 2 * 2 * TRIALS * 3
     assert frame.groupby("algorithm")["value"].max().to_dict() == {"cd": -7.0, "pcd": -5.0}
+
+
+def test_specs_of_an_arena_are_those_of_its_study(kept):
+    values = json.loads((kept / "specs" / "arena_fig1.json").read_text())
+    (kept / "specs" / "own_fig1.json").write_text(json.dumps(values | {"key": "own_fig1", "paper": "own"}))
+    assert [spec.key for spec in _arena_in(kept)[1]] == list(KINDS)
+    assert [spec.key for spec in _arena_in(kept, "own")[1]] == ["own_fig1"]
 
 
 @pytest.mark.parametrize(
