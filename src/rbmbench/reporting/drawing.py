@@ -419,7 +419,7 @@ def _show(ax: Axes, image: Image) -> None:
     try:
         content = base64.b64decode(image.address.partition(",")[2])
         pixels = np.asarray(Pictures.open(io.BytesIO(content)))
-    except (OSError, ValueError):
+    except (OSError, ValueError, Pictures.DecompressionBombError):
         raise ResultsError(f"images: {image.label}, {image.name}: cannot be decoded; make the figure again") from None
     ax.imshow(pixels, interpolation="none")
 

@@ -80,7 +80,8 @@ def write_markdown(table: Table, path: str | PathLike) -> None:
 
 def markdown_table(part: TablePart) -> str:
     """Return a part as a Markdown table; numbers are not reformatted."""
-    return tabulate(part.lines, headers=part.columns, tablefmt="pipe", disable_numparse=True)
+    head, *lines = ([cell.replace("|", r"\|") for cell in line] for line in (part.columns, *part.lines))
+    return tabulate(lines, headers=head, tablefmt="pipe", disable_numparse=True)
 
 
 def write_tex(table: Table, path: str | PathLike) -> None:

@@ -10,6 +10,7 @@ from reporting_results import cells_of, differences, numbers, stand_in, table
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import BiasVarianceSpec
+from rbmbench.planning.chart import TablePart
 from rbmbench.reporting import charts, text_tables
 
 PUBLISHED = {
@@ -132,6 +133,12 @@ def test_markdown_has_table_notes_and_numbers(spec, tmp_path):
     assert cells[3::2] == measured
     assert cells[4::2] == published
     assert "- Scale: tiny" in text
+
+
+def test_bars_in_cells_of_markdown_are_escaped():
+    part = TablePart(caption="", columns=("p(h|v)", "n"), words=1, lines=(("a|b", "1.50"),))
+    head, _, line = text_tables.markdown_table(part).splitlines()
+    assert [head.split(), line.split()] == [["|", r"p(h\|v)", "|", "n", "|"], ["|", r"a\|b", "|", "1.50", "|"]]
 
 
 def test_tex_text_escapes_special_characters():

@@ -2,6 +2,7 @@
 """Claims: verdicts on both sides of their boundaries, power, notes on what results lack, and variants."""
 
 import itertools
+import json
 import math
 from pathlib import Path
 
@@ -101,6 +102,22 @@ def test_verdicts_are_written_as_a_table(tmp_path):
     read = pd.read_csv(tmp_path / "claims.csv")
     assert read["low"].tolist() == verdicts["low"].tolist()
     assert read["where"].tolist() == ["Figure 1a", "Figure 1a"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"above": None},
+        {"differences": [{"setting": "trials", "value": "5", "published": 25, "kind": "budget"}]},
+        {"missing": [{"setting": "trials", "value": "5", "needed": 25}]},
+    ],
+)
+def test_verdict_without_words_raises_a_one_line_error(tmp_path, change):
+    (record,) = records([DIFFERENCE], [figure(tmp_path, {"a": {"curves": APART}})])
+    values = record.model_dump(mode="json", by_alias=True) | change
+    (tmp_path / "claims.json").write_text(json.dumps({"verdicts": [values]}))
+    with pytest.raises(ResultsError, match=r"\A[^\n]*claims\.json: cannot be read[^\n]*\Z"):
+        read_verdicts(tmp_path / "claims.json")
 
 
 def test_difference_within_its_noise_is_inconclusive(tmp_path):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Redrawing of kept figures from their charts, and errors of `rbmbench redraw`."""
 
+import base64
 import json
 import shutil
+import struct
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,7 +134,17 @@ def test_a_damaged_chart_raises_a_one_line_error(kept, capsys):
     assert "cd_1: must have 41 values, one for each x, got 40" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("data", ["A", "AAAA"])  # no base64, and no image
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+SIZE = struct.pack(">IIBBBBB", 20011, 20011, 1, 0, 0, 0, 0)
+LARGE = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", SIZE) + chunk(b"IDAT", b"")
+
+
+@pytest.mark.parametrize(
+    "data", ["A", "AAAA", base64.b64encode(LARGE).decode()], ids=["no base64", "no image", "too large"]
+)
 def test_an_image_that_cannot_be_decoded_raises_a_one_line_error(kept, capsys, data):
     image = {"key": "cd_1", "label": "CD-1", "name": "filters", "address": f"data:image/png;base64,{data}"}
     file = kept / f"figures/{KEY}.json"

@@ -18,7 +18,8 @@ from pydantic import ConfigDict, Field
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Settings
 from rbmbench.io.atomic import write_json
-from rbmbench.io.results import read_json
+from rbmbench.io.guard import one_line
+from rbmbench.io.results import read_json, reading
 from rbmbench.planning.differences import Difference
 from rbmbench.reporting.claims.files import VARIANT, Claim, Standing
 from rbmbench.reporting.text_tables import write_csv
@@ -206,7 +207,10 @@ def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: 
 
 def read_verdicts(path: str | PathLike) -> tuple[Verdict, ...]:
     """Return the verdicts of ``claims.json``; `ResultsError` or `SettingsError` if it is missing or damaged."""
-    return parse(Verdicts, read_json(path), str(path)).verdicts
+    verdicts = parse(Verdicts, read_json(path), str(path)).verdicts
+    with reading(path):
+        one_line(table)(verdicts)  # its words are made of values of any type
+    return verdicts
 
 
 def verdict(low: float | None, high: float | None, above: float, below: float) -> str:
