@@ -218,13 +218,27 @@ function estimates(card, panel, series) {
   return ends.filter(({ x, high }) => x != null && high != null);
 }
 
-// Draw a thin bar for each estimate; without a lower end an arrow points down from the curve.
-function drawEstimates(u, card, panel) {
+// Draw within the plot, and some pixels to the right of it, with a canvas whose settings are restored.
+function clipped(u, drawing, beyond = 0) {
   const { left, top, width, height } = u.bbox;
   u.ctx.save();
   u.ctx.beginPath();
-  u.ctx.rect(left, top, width, height);
+  u.ctx.rect(left, top, width + beyond * devicePixelRatio, height);
   u.ctx.clip();
+  drawing();
+  u.ctx.restore();
+}
+
+// Draw a line through points.
+function drawLine(ctx, ...points) {
+  ctx.beginPath();
+  for (const [x, y] of points) ctx.lineTo(x, y);
+  ctx.stroke();
+}
+
+// Draw a thin bar for each estimate; without a lower end an arrow points down from the curve.
+function drawEstimates(u, card, panel) {
+  const { top, height } = u.bbox;
   for (const series of panel.series.filter(({ key }) => !hidden.has(key))) {
     u.ctx.strokeStyle = colourOf(series.key);
     const { width: wide, dash, alpha } = REPORT.theme.looks[series.marked ? "compared_estimate" : "estimate"];
@@ -242,7 +256,6 @@ function drawEstimates(u, card, panel) {
       u.ctx.stroke();
     }
   }
-  u.ctx.restore();
 }
 
 // Return powers of ten, at most about seven; also twice and five times a power if there are few.
@@ -288,7 +301,7 @@ function draw(card, panel, box) {
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.view)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
-    hooks: { setCursor: [(u) => writeTip(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel), (u) => drawEstimates(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
+    hooks: { setCursor: [(u) => writeTip(u, card, panel, tip)], drawClear: [drawMark, drawEstimates].map((drawing) => (u) => clipped(u, () => drawing(u, card, panel))), draw: [(u) => clipped(u, () => drawLevels(u, card, panel), 6)] },
   };
   const u = new uPlot(options, columns(panel, card.view), box);
   u.root.append(tip);

@@ -27,16 +27,6 @@ function drawMark(u, card, panel) {
     const pixel = u.valToPos(value, scale, true);
     return clamp(Number.isFinite(pixel) ? pixel : value > 0 === (scale === "x") ? first + length : first, first - 2, first + length + 2);
   };
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(left, top, width, height);
-  ctx.clip();
-  const line = (x, y, toX, toY) => {
-    ctx.beginPath();
-    ctx.moveTo(x, y);
-    ctx.lineTo(toX, toY);
-    ctx.stroke();
-  };
   [ctx.fillStyle, ctx.strokeStyle, ctx.lineWidth] = [ink("--accepted"), ink("--yes-edge"), devicePixelRatio];
   const converted = mark.curves.map((curve) => abscissa(panel, panel.series[curve], card.view));
   if (mark.along === "y") {
@@ -44,15 +34,15 @@ function drawMark(u, card, panel) {
     const [high, low] = [mark.below, mark.above].map((end, edge) => (end == null ? top + edge * height : place(end * factor, "y")));
     if (mark.above != null || mark.below != null) {
       ctx.fillRect(left, high, width, low - high);
-      if (mark.below != null) line(left, high, left + width, high);
-      if (mark.above != null) line(left, low, left + width, low);
+      if (mark.below != null) drawLine(ctx, [left, high], [left + width, high]);
+      if (mark.above != null) drawLine(ctx, [left, low], [left + width, low]);
     }
-  } else if (converted[0]) {
+  } else {
     const ends = [mark.above, mark.below].map((end) => (end == null ? null : converted[0](end)));
     const [from, to] = ends.map((end, edge) => (end == null ? left + edge * width : place(end, "x")));
     ctx.fillRect(from, top, to - from, height);
-    if (ends[0] != null) line(from, top, from, top + height);
-    if (ends[1] != null) line(to, top, to, top + height);
+    if (ends[0] != null) drawLine(ctx, [from, top], [from, top + height]);
+    if (ends[1] != null) drawLine(ctx, [to, top], [to, top + height]);
   }
   if (mark.window) {
     ctx.fillStyle = ink("--window");
@@ -62,29 +52,21 @@ function drawMark(u, card, panel) {
       ctx.fillRect(from - devicePixelRatio, top, Math.max(to - from, 2 * devicePixelRatio), height);
     }
   }
-  ctx.restore();
 }
 
 // Draw horizontal lines and values of the paper, hollow, in front of the curves.
 function drawLevels(u, card, panel) {
-  const { left, top, width, height } = u.bbox;
+  const { left, width } = u.bbox;
   const { ctx } = u;
   const factor = factorOf(panel, card.view);
   const pixel = devicePixelRatio;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(left, top, width + 6 * pixel, height);
-  ctx.clip();
   ctx.strokeStyle = ink("--ink");
   const { printed, printed_line, ...looks } = REPORT.theme.looks;
   const level = (value, { width: wide, dash }) => {
     const y = u.valToPos(value * factor, "y", true);
     ctx.lineWidth = wide * pixel;
     ctx.setLineDash(dash.map((length) => length * pixel));
-    ctx.beginPath();
-    ctx.moveTo(left, y);
-    ctx.lineTo(left + width, y);
-    ctx.stroke();
+    drawLine(ctx, [left, y], [left + width, y]);
     ctx.setLineDash([]);
     return y;
   };
@@ -101,7 +83,6 @@ function drawLevels(u, card, panel) {
     ctx.closePath();
     ctx.stroke();
   }
-  ctx.restore();
 }
 
 const rangeWords = ({ above, below }) => [above == null ? "" : `above ${short(above)}`, below == null ? "" : `below ${short(below)}`].filter(Boolean).join(" and ");
