@@ -194,21 +194,16 @@ def tidy_curves(panels: Iterable[PanelSpec], runs: Mapping[str, RunData]) -> pd.
     """
     frames = []
     for panel, metric, run in ((p, metric, run) for p in panels for metric in p.metrics for run in p.runs):
+        files = runs[run.folder]
         try:
-            trials, data = runs[run.folder].trials(metric), runs[run.folder].data
+            trials, data = files.trials(metric), files.data
         except ResultsError as error:
             raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-        rate = first_rate(runs[run.folder], panel)
-        labels = [panel.name, panel.data, data["title"], panel.hidden, rate, run.algorithm, run.label]
-        labels += [data["stand_in"], data["rows"]]
-        rows = {
-            "trial": np.repeat(trials.index, trials.shape[1]),
-            "iteration": np.tile(trials.columns, len(trials)),
-            "metric": metric,
-            "value": trials.to_numpy().ravel(),
-        }
-        frames.append(pd.DataFrame(dict(zip(PANEL_COLUMNS, labels, strict=True)) | rows))
-    return pd.concat(frames, ignore_index=True)
+        labels = {"panel": panel.name, "data": panel.data, "data_title": data["title"], "hidden": panel.hidden}
+        labels |= {"rate": first_rate(files, panel), "algorithm": run.algorithm, "label": run.label}
+        labels |= {"stand_in": data["stand_in"], "rows": data["rows"], "metric": metric}
+        frames.append(trials.stack(future_stack=True).rename("value").reset_index().assign(**labels))
+    return pd.concat(frames, ignore_index=True)[[*PANEL_COLUMNS, "trial", "iteration", "metric", "value"]]
 
 
 def first_rate(run: RunData, panel: PanelSpec) -> float:
