@@ -4,7 +4,7 @@
 Likelihoods are means per row, in nats.
 """
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from rbmbench.planning.specs import Source
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName, SamplerOption
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import ANY, POSITIVE, Level, Measurement, measures
+from rbmbench.reporting.claims.measurements._base import POSITIVE, Level, Measurement, measures
 
 IslStatistic = Literal["final", "training_set", "lead_on_training_set", "decline"]
 
@@ -27,23 +27,19 @@ def isl(evidence: Evidence, *, curve: SampleCurveName, statistic: IslStatistic) 
     rows as samples, ``training_set``, is one number.
     """
     source = evidence.of(curve, "isl_curves")
-    final, training_set, trials = source.final, source.training_set, source.frame
-    likelihood, end = f"sampling likelihood of {source.label}", (trials.columns[-1],) * 2
+    values, of_rows, words = source.final, source.training_set, f"sampling likelihood of {source.label}"
     if statistic == "training_set":
-        return Measurement(*(training_set,) * 3, "sampling likelihood of the training set, nats a row", (source,))
-    values, words, level, window, possible = {
-        "final": (final, f"{likelihood} after {source.panel.samples_count} samples", Level(), end, ANY),
-        "lead_on_training_set": (
-            *(final - training_set, f"{likelihood} minus that of the training set"),
-            *(Level(training_set), end, ANY),
-        ),
-        "decline": (
-            *(trials.max(axis=1) - final, f"fall of the {likelihood} from its maximum to its end"),
-            *(Level(float(trials.mean().max()), -1.0), None, POSITIVE),
-        ),
-    }[statistic]
-    interval = intervals.student(values)
-    return Measurement(*interval, f"{words}, nats a row", (source,), possible, window=window, level=level)
+        return Measurement(of_rows, of_rows, of_rows, "sampling likelihood of the training set, nats a row", (source,))
+    where: dict[str, Any] = {"window": (source.frame.columns[-1],) * 2, "level": Level()}
+    if statistic == "final":
+        words += f" after {source.panel.samples_count} samples"
+    elif statistic == "lead_on_training_set":
+        values, words = values - of_rows, f"{words} minus that of the training set"
+        where["level"] = Level(of_rows)
+    else:
+        values, words = source.frame.max(axis=1) - values, f"fall of the {words} from its maximum to its end"
+        where = {"possible": POSITIVE, "level": Level(float(source.frame.mean().max()), -1.0)}
+    return Measurement(*intervals.student(values), f"{words}, nats a row", (source,), **where)
 
 
 @measures()
