@@ -26,7 +26,7 @@ def is_address(place) -> bool:
 
 def without_credentials(place: str) -> str:
     """Return a place without the user name and password of an address."""
-    return re.sub(r"(?<=//)[^/@]*@", "", place) if is_address(place) else place
+    return re.sub(r"(?<=//)[^/?#]*@", "", place) if is_address(place) else place
 
 
 def download(address: str, name: str, limit: int) -> bytes:

@@ -369,9 +369,7 @@ def marked_shares(spec: LearningCurvesSpec) -> list[float]:
 def _line_notes(spec: LearningCurvesSpec) -> Iterator[str]:
     for name in dict.fromkeys(name for panel in spec.panels for name in panel.references):
         yield f"Horizontal line, {TITLES[name]}: {REFERENCES[name]}."
-    values = [f"{value.label}, {value.value:g}" for panel in spec.panels for value in panel.printed]
-    if values:
-        yield f"Hollow marks: printed in the paper ({'; '.join(dict.fromkeys(values))})."
+    yield from charts.printed_notes(value for panel in spec.panels for value in panel.printed)
     for share in marked_shares(spec):
         yield (
             f"Vertical lines: the {spec.counted_in} at which a mean first reaches {100 * share:g} % of the rise from"

@@ -125,7 +125,8 @@ class CouplingTimesSpec(FigureSpec):
         )
 
     def caption(self, results: pd.DataFrame) -> str:
-        shares, notes = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
+        shares, notes = [], charts.printed_notes(self.printed)
+        notes += [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
         for coupling, times in distribution(results).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
             cut = times.loc[~times["met"], "share"].sum()

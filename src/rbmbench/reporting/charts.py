@@ -131,6 +131,12 @@ def printed_entries(printed: Iterable[Printed]) -> list[Entry]:
     return [Entry(label=label, look="printed") for label in labels]
 
 
+def printed_notes(printed: Iterable[Printed]) -> list[str]:
+    """Return the sentence of a caption on values of the paper; nothing without any."""
+    values = dict.fromkeys(f"{value.label}, {value.value:g}" for value in printed)
+    return [f"Hollow marks: printed in the paper ({'; '.join(values)})."] * bool(values)
+
+
 def table_of(spec: TableSpec, numbers: pd.DataFrame) -> Table:
     """Return the contents of a table from its numbers."""
     return described(spec.table(numbers), spec, heading=f"{spec.origin}{spec.lacks}: {spec.title}")

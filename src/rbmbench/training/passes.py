@@ -39,9 +39,9 @@ class Passes:
 
     def __init__(self, rows, settings: RunSettings, earlier: Trained | None = None):
         data = on_backend(rows, backends.choose("auto", backends.work(settings, rows.shape[1])).arrays)
-        if earlier and (wrong := (rows.shape[1], settings.hidden)) != earlier.rbm.W.shape[1:]:
-            sizes = "the model has {} visible and {} hidden units, got {} and {}"
-            raise SettingsError(f"warm_start: {sizes.format(*earlier.rbm.W.shape[1:], *wrong)}")
+        if earlier and (got := (rows.shape[1], settings.hidden)) != (units := earlier.rbm.W.shape[1:]):
+            text = "must have the {} visible and {} hidden units of the model that is continued, got {} and {}"
+            raise SettingsError(f"X, n_components: {text.format(*units, *got)}")
         rbm = earlier.rbm.copy() if earlier else initial_parameters(rows, settings)
         stage = settings.schedule[0]
         self.settings, self.passes = settings, earlier.passes if earlier else 0

@@ -187,8 +187,9 @@ def test_a_wrong_file_at_the_mirror_address_raises(server, declare, sources):
     assert line.startswith(f"{server.base}/set/a.bin: wrong checksum of a.bin: must be sha256 {SHA256}")
 
 
-def test_password_of_a_mirror_is_not_shown(server, declare, sources):
-    secret = server.base.replace("//", "//user:secret@")
+@pytest.mark.parametrize("password", ["secret", "p@secret"])
+def test_password_of_a_mirror_is_not_shown(server, declare, sources, password):
+    secret = server.base.replace("//", f"//user:{password}@")
     line = failure([declare()], sources(secret))
     assert "secret" not in line
     assert f"{server.base}/set/a.bin: HTTP status 404" in line

@@ -13,6 +13,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import CouplingSettings
 from rbmbench.cli import main
+from rbmbench.config.parts import Printed
 from rbmbench.io import results
 from rbmbench.io.atomic import write_json
 from rbmbench.kinds.coupling_times import CouplingTimesSpec, distribution
@@ -146,6 +147,13 @@ def test_caption_has_shares_of_early_meetings_and_cuts(spec):
     words = spec.caption(spec.read())
     assert "general coupling (Algorithm 1), 20 % met within 10 steps and 60 % were cut" in words
     assert "coupling for RBMs (Algorithm 3), 80 % met within 10 steps and 0 % were cut" in words
+    assert "Hollow marks" not in words
+
+
+def test_caption_explains_hollow_marks(spec):
+    marked = spec.model_copy(update={"printed": (Printed(value=0.654, label="share within 10 steps", at=10),)})
+    words = "Hollow marks: printed in the paper (share within 10 steps, 0.654)."
+    assert words in marked.caption(marked.read())
 
 
 def test_invalid_times_raise(tmp_path):
