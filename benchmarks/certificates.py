@@ -292,9 +292,10 @@ def examined_modes(seed: int, number: int) -> Iterator[dict]:
         yield {"share": fault.share, "there": fault.is_present} | seen | record
 
 
-def rate(count: int, models: int) -> str:
-    """Return a share with its exact 95 % interval."""
-    return "{:.0%} ({:.0%} to {:.0%})".format(*share_interval(count, models)) if models else "-"
+def rate(count: int, models: int, decimals: int = 0) -> str:
+    """Return a share with its exact 95 % interval, in per cent."""
+    ends = [f"{end:.{decimals}%}" for end in share_interval(count, models)] if models else []
+    return "{} ({} to {})".format(*ends) if ends else "-"
 
 
 def summary(records: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,6 @@ from rbmbench import RBM, estimators
 from rbmbench.base.streams import Purpose, Stream
 from timing import OTHER, Clock, in_way, line
 
-__all__ = ["coupled_gradients"]
-
 DENSE_GRADIENT = "CD-1 gradient with dense products"
 
 # Sizes, and standard deviations of W, b and c: for larger ones, chains take longer to meet.

@@ -2,13 +2,13 @@
 """Training steps on a GPU against their matrix products."""
 
 import os
+from functools import wraps
+from unittest.mock import patch
 
 from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import training_step
 from timing import DENSE, FLOOR, OTHER, Clock, in_way, line, matrix_products
-
-__all__ = ["gpu_steps", "obstacle"]
 
 
 def obstacle() -> str:
@@ -35,11 +35,11 @@ def gpu_steps(clock: Clock) -> list[dict]:
     def finished(function):
         """Return the function followed by a synchronisation, as launches are asynchronous."""
 
+        @wraps(function)
         def call():
             function()
             cupy.cuda.get_current_stream().synchronize()
 
-        call.steps = getattr(function, "steps", 1)
         return call
 
     lines = []
@@ -61,11 +61,5 @@ def gpu_steps(clock: Clock) -> list[dict]:
 
 def _small_step(name, switch, place):
     """Return a function that makes steps of small RBMs, with or without the fused kernel."""
-    kept = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = switch
-    try:
+    with patch.dict(os.environ, {VARIABLE: switch}):
         return training_step(16, 16, 100, name, {}, trials=25, place=place, steps=100)
-    finally:
-        os.environ.pop(VARIABLE)
-        if kept is not None:
-            os.environ[VARIABLE] = kept

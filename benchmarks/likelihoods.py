@@ -11,8 +11,6 @@ from rbmbench.model.rbm import initial_rbm
 from rbmbench.training.timing import made_data
 from timing import BINARY, DENSE, FLOOR, OTHER, PRODUCTS, Clock, line
 
-__all__ = ["annealing", "enumeration", "rows"]
-
 FEW, MANY = 20, 60
 BLOCK = 512
 

@@ -28,14 +28,14 @@ chains. **draw** makes a picture of its file.
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
 
-from certificates import INITIAL, Example, drawn_rows, trained, with_mode
+from certificates import INITIAL, Example, drawn_rows, rate, trained, with_mode
 from rbmbench import datasets, train
 from rbmbench.base.metrics import NORMAL
 from rbmbench.base.streams import Purpose, Stream
@@ -53,7 +53,6 @@ from rbmbench.likelihood.annealing import log_of_base
 from rbmbench.likelihood.particles import ParticleShard
 from rbmbench.model.rbm import RBM
 from rbmbench.model.tempered_sets import TemperedSets
-from rbmbench.reporting.claims.intervals import share as share_interval
 
 BUDGET = 2_000_000
 """Products of rows at which the chains of a model end."""
@@ -92,8 +91,8 @@ def models(seed: int, number: int) -> Iterator[tuple[str, Example]]:
         yield f"{name} times 3", example._replace(rbm=RBM(*(3 * parameter for parameter in example.rbm.parameters)))
 
 
-def examined(group: str, example: Example, number: int) -> dict:
-    """Return both estimates of log Z of a model, less the truth, with the quantities that they report."""
+def examined(group: str, example: Example, number: int) -> Iterator[dict]:
+    """Yield both estimates of log Z of a model, less the truth, with the quantities that they report."""
     truth, started = exact_log_partition(example.rbm)[0], perf_counter()
     tempered = tempered_log_partition(example.rbm, example.rows, budget=BUDGET, seed=number)
     record = {"group": group, "number": number, "how": example.how, "seconds": perf_counter() - started}
@@ -102,7 +101,7 @@ def examined(group: str, example: Example, number: int) -> dict:
     ais = ais_log_partition(example.rbm, PARTICLES, steps, number, base=base_rate_bias(example.rows))
     record["difference"] = record.pop("log_partition") - truth
     record |= {"ais_difference": ais.log_partition[0] - truth, "ais_error": ais.standard_error[0]}
-    return record | {"ais_share": ais.effective_sample_size[0] / PARTICLES, "exact": truth}
+    yield record | {"ais_share": ais.effective_sample_size[0] / PARTICLES, "exact": truth}
 
 
 def summary(models: pd.DataFrame) -> pd.DataFrame:
@@ -113,27 +112,26 @@ def summary(models: pd.DataFrame) -> pd.DataFrame:
         z, ais = converged["difference"] / converged["standard_error"], table["ais_difference"] / table["ais_error"]
         row = {"group": group, "models": len(table), "converged": len(converged)}
         row["products"] = table["products"].median()
-        row["interval holds log Z"] = rate(int((z.abs() <= NORMAL).sum()), len(converged))
+        row["interval holds log Z"] = rate(int((z.abs() <= NORMAL).sum()), len(converged), 1)
         row["wrong"] = int((z.abs() > WRONG).sum())
         row["rms difference"] = np.sqrt((converged["difference"] ** 2).mean())
-        row["AIS holds log Z"] = rate(int((ais.abs() <= NORMAL).sum()), len(table))
+        row["AIS holds log Z"] = rate(int((ais.abs() <= NORMAL).sum()), len(table), 1)
         row["AIS rms difference"] = np.sqrt((table["ais_difference"] ** 2).mean())
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def rate(count: int, total: int) -> str:
-    """Return a share with its exact 95 % interval."""
-    return "{:.1%} ({:.1%} to {:.1%})".format(*share_interval(count, total)) if total else "-"
-
-
-def coverage(seed: int, first: int, count: int, out: Path) -> None:
-    """Estimate log Z of all models; write the estimates after each number."""
+def estimate_all(
+    examine: Callable[[str, Example, int], Iterator[dict]],
+    summarise: Callable[[pd.DataFrame], pd.DataFrame],
+    arguments: argparse.Namespace,
+) -> None:
+    """Estimate log Z of all models, write the estimates after each number, and print their summary."""
     rows: list[dict] = []
-    for number in range(first, first + count):
-        rows += [examined(group, example, number) for group, example in models(seed, number)]
-        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
-    print(summary(pd.DataFrame(rows)).to_string(index=False))
+    for number in range(arguments.first, arguments.first + arguments.count):
+        rows += [row for group, example in models(arguments.seed, number) for row in examine(group, example, number)]
+        pd.DataFrame(rows).to_csv(arguments.out, index=False, float_format="%.5g")
+    print(summarise(pd.DataFrame(rows)).to_string(index=False))
 
 
 STEPS_OF_BRACKET, FEWEST_PARTICLES = (500, 2500), 32
@@ -152,24 +150,14 @@ def bracketed(group: str, example: Example, number: int) -> Iterator[dict]:
         yield record | forward_record | bracket_record | {"share": forward.effective_sample_size[0] / FEWEST_PARTICLES}
 
 
-def brackets(seed: int, first: int, count: int, out: Path) -> None:
-    """Estimate log Z of all models in both directions; print the coverage of the intervals."""
-    rows: list[dict] = []
-    for number in range(first, first + count):
-        rows += [row for group, example in models(seed, number) for row in bracketed(group, example, number)]
-        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
-    print(summary_of_brackets(pd.DataFrame(rows)).to_string(index=False))
-
-
 def summary_of_brackets(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the coverage of the intervals of forward annealing and of brackets, by steps and spacing."""
     lines = []
     for (steps, spacing), table in rows.groupby(["steps", "spacing"]):
         line = {"steps": steps, "spacing": spacing, "models": len(table)}
-        line["forward holds log Z"] = rate(
-            int((table["difference"].abs() <= NORMAL * table["error"]).sum()), len(table)
-        )
-        line["bracket holds log Z"] = rate(int(((table["low"] <= 0) & (table["high"] >= 0)).sum()), len(table))
+        forward = int((table["difference"].abs() <= NORMAL * table["error"]).sum())
+        line["forward holds log Z"] = rate(forward, len(table), 1)
+        line["bracket holds log Z"] = rate(int(((table["low"] <= 0) & (table["high"] >= 0)).sum()), len(table), 1)
         line["rms difference"] = np.sqrt((table["difference"] ** 2).mean())
         lines.append(line | {"median width": (table["high"] - table["low"]).median()})
     return pd.DataFrame(lines)
@@ -295,9 +283,9 @@ def main() -> None:
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     match arguments.experiment:
         case "coverage":
-            coverage(arguments.seed, arguments.first, arguments.count, arguments.out)
+            estimate_all(examined, summary, arguments)
         case "bracket":
-            brackets(arguments.seed, arguments.first, arguments.count, arguments.out)
+            estimate_all(bracketed, summary_of_brackets, arguments)
         case "large":
             for name in arguments.models:
                 large(name, arguments.repetitions, arguments.products, arguments.reference, arguments.out)

@@ -9,8 +9,6 @@ import numpy as np
 
 from rbmbench.training.timing import made_data
 
-__all__ = ["cd_steps", "missing", "pcd_steps", "versions"]
-
 NUMPY, TORCH = "NumPy loop", "PyTorch loop"
 SCIKIT_LEARN, RBMS = "scikit-learn BernoulliRBM", "rbms (PyTorch)"
 

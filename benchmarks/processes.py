@@ -12,8 +12,6 @@ from rbmbench.training.timing import training_step
 from rbmbench.training.trainer import train
 from timing import OTHER, Clock, line
 
-__all__ = ["compiled_kernels", "run_job", "start_up", "whole_runs"]
-
 SCRIPT = Path(__file__).resolve().parent / "measure.py"
 ITERATIONS = 20_000
 

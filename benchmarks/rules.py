@@ -7,8 +7,6 @@ from time import process_time
 from rbmbench.training.timing import training_step
 from timing import DENSE, FLOOR, OTHER, Clock, line, matrix_products
 
-__all__ = ["update_rules"]
-
 SIZES = (784, 500, 200)
 GIBBS_STEPS = 24
 

@@ -13,8 +13,6 @@ from rbmbench.model.rbm import initial_rbm
 from rbmbench.training.timing import made_data, training_step
 from timing import DENSE, FLOOR, OTHER, Clock, line
 
-__all__ = ["indirect_likelihoods", "samples", "tempered_sweeps"]
-
 SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
 TEMPERED_SIZES, TEMPERATURES = ((784, 16), (784, 500)), 10

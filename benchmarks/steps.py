@@ -12,8 +12,6 @@ from rbmbench.kernels.threads import threads_of_rows
 from rbmbench.training.timing import training_step
 from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line, matrix_products, within
 
-__all__ = ["large_steps", "small_steps", "threads_of_a_trial", "ways_of_products"]
-
 LARGE = (784, 500, 500)
 MANY_STEPS = (784, 500, 200)  # CD-24 of Upadhya and Sastry
 SMALL, TRIALS = (784, 16, 500), 5

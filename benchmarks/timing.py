@@ -4,25 +4,12 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import wraps
 from time import perf_counter
 
 import numpy as np
 
 from rbmbench.kernels import ways
-
-__all__ = [
-    "BINARY",
-    "DENSE",
-    "FLOOR",
-    "OTHER",
-    "PEER",
-    "PRODUCTS",
-    "Clock",
-    "in_way",
-    "line",
-    "matrix_products",
-    "within",
-]
 
 FLOOR, PRODUCTS, PEER, OTHER = "floor", "products", "peer", "other"
 """Kinds of comparison: with the dense products of the same step, with its products as rbmbench makes them, with another
@@ -63,13 +50,13 @@ def in_way(way: str, function: Callable[[], object]) -> Callable[[], object]:
 
 
 def within(context: Callable[[], AbstractContextManager], function: Callable[[], object]) -> Callable[[], object]:
-    """Return the function called within a context, with the attribute ``steps`` of the function."""
+    """Return the function called within a context."""
 
+    @wraps(function)  # with its attribute ``steps``
     def run():
         with context():
             function()
 
-    run.steps = getattr(function, "steps", 1)
     return run
 
 

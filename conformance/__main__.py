@@ -9,7 +9,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import pandas as pd
 from tabulate import tabulate
 
 from conformance import peers, reference
@@ -62,22 +61,15 @@ def check(arguments: argparse.Namespace) -> None:
 def _compared(library: peers.Library, models: list[reference.Reference]) -> str:
     """Return the table of a library, or the reason for none: another version may have other modules."""
     try:
-        return _shown(peers.compare(library, models))
+        table = peers.compare(library, models)
     except ImportError as error:
         return f"cannot be imported: {error}"
-
-
-def _shown(table: pd.DataFrame) -> str:
-    """Return a comparison as a text table."""
+    words = {True: "yes", False: "no"}
     rows = [
-        (row.call, row.quantity, row.models, f"{row.error:.1e}", f"{row.allowed:.1e}", _word(row.passes), row.fails)
+        (row.call, row.quantity, row.models, f"{row.error:.1e}", f"{row.allowed:.1e}", words[row.passes], row.fails)
         for row in table.itertuples()
     ]
     return tabulate(rows, HEADER, disable_numparse=True, colalign=("left", "left", *["right"] * 3, "left", "left"))
-
-
-def _word(passes: bool) -> str:
-    return "yes" if passes else "no"
 
 
 if __name__ == "__main__":
