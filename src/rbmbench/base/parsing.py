@@ -20,7 +20,7 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
     it for the location of a key, a tuple of names and indices. Raises a `SettingsError` for the first invalid value
     that names ``where``, the key, the value and the allowed ones.
     """
-    values = _plain(values)
+    values = plain(values)
     try:
         return model.model_validate(values)
     except ValidationError as failure:
@@ -47,12 +47,13 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
         raise SettingsError(f"{where}: {key}: {message}{'' if complete else f', got {value}'}") from None
 
 
-def _plain(values: Any) -> object:
+def plain(values: Any) -> Any:
+    """Return values with numbers and arrays of NumPy as those of Python, also inside mappings, lists and tuples."""
     if isinstance(values, np.generic | np.ndarray):
         return values.tolist()
     if isinstance(values, dict):
-        return {name: _plain(value) for name, value in values.items()}
-    return type(values)(map(_plain, values)) if type(values) in (list, tuple) else values
+        return {name: plain(value) for name, value in values.items()}
+    return type(values)(map(plain, values)) if type(values) in (list, tuple) else values
 
 
 def _location(values: object, location: tuple) -> tuple:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rbmbench.base import plugins
 from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import plain
 from rbmbench.base.settings import LARGEST, MOST_COUNT
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def number_within(name: str, value: object, most: float, below: bool = False) ->
 
     With ``below`` it has to be less than ``most``.
     """
-    value = _plain(value)
+    value = plain(value)
     is_refused = isinstance(value, bool) or (below and value == most)
     if isinstance(value, int | float) and 0 <= value <= most and not is_refused:
         return value
@@ -190,12 +191,7 @@ def number_within(name: str, value: object, most: float, below: bool = False) ->
 
 def truth_value(name: str, value: object) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
-    value = _plain(value)
+    value = plain(value)
     if not isinstance(value, bool):
         raise SettingsError(f"option {name!r}: must be true or false, got {value!r}")
     return value
-
-
-def _plain(value: object) -> object:
-    """Return a number of NumPy as one of Python, other values as they are."""
-    return value.item() if isinstance(value, np.generic) else value

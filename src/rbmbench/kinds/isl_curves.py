@@ -52,8 +52,8 @@ class SamplesPanel(Panel):
     shown: Count = Field(default=400, description="first samples of each stream to keep for sample sheets")
 
 
-def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
-    """Return the run of a panel and the job of its streams of samples, added to the plan.
+def planned_samples(planner: Planner, name: str, panel: SamplesPanel) -> tuple[SampledPanel, tuple[Job, Job]]:
+    """Return a panel for specs, and its jobs, added to the plan: the run, and that of its streams of samples.
 
     All samples of one data set and size have one seed: chains of one model start at the same rows.
     """
@@ -64,14 +64,9 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
         seed=planner.seed("samples", panel.data, panel.hidden),
         **panel.model_dump(include={"samples", "points", "rows", "shown"}),
     )
-    name = f"{run.id.rpartition('-')[0]}-samples"
-    return run, planner.measured("sample", name, run, settings)
-
-
-def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: Job) -> SampledPanel:
-    """Return a panel for specs: its training and its samples."""
-    labels = {key: planner.paper.samplers[key].model_dump(include=SHOWN) for key in drawn.settings.samplers}
-    return SampledPanel(
+    drawn = planner.measured("sample", f"{run.id.rpartition('-')[0]}-samples", run, settings)
+    labels = {key: planner.paper.samplers[key].model_dump(include=SHOWN) for key in names}
+    planned = SampledPanel(
         **planner.trained(panel) | {"rate": run.settings.schedule[0].rate},  # the algorithm may have its own
         name=name,
         printed=panel.printed,
@@ -80,6 +75,7 @@ def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: J
         samples=Folder(folder=planner.plan.folder(drawn)),
         samplers=[SamplerName(sampler=sampler, **fields) for sampler, fields in labels.items()],
     )
+    return planned, (run, drawn)
 
 
 # --- Spec -------------------------------------------------------------------------------------------------------------
@@ -250,8 +246,7 @@ class IslCurvesSpec(FigureSpec):
             ends = ", ".join(f"{label} {value:.2f}" for label, value in means.items())
             after = f"Panel {panel.name}, after {count(panel.samples_count)} samples"
             words.append(f"{after}: {ends}; training set {samples.training_set:.2f}.")
-            values = "; ".join(f"{value.label}, {value.value:g}" for value in panel.printed)
-            words += [f"Hollow marks: printed in the paper ({values})."] if values else []
+            words += charts.printed_notes(panel.printed)
         words += [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, results)]
         return (
             "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
@@ -319,9 +314,9 @@ class IslCurves(Kind):
     def plan(self, planner: Planner, key: str) -> Output:
         panels, parts = [], {}
         for name, panel in self.panels.items():
-            run, drawn = planned_samples(planner, panel)
-            panels.append(sampled(planner, name, panel, run, drawn))
-            parts |= {(name, sampler): (run, drawn) for sampler in drawn.settings.samplers}
+            planned, jobs = planned_samples(planner, name, panel)
+            panels.append(planned)
+            parts |= {(name, entry.sampler): jobs for entry in planned.samplers}
         return planner.output(IslCurvesSpec(**planner.heading(key, self), panels=panels), parts)
 
 

@@ -15,7 +15,7 @@ from rbmbench.config.paper import KINDS
 from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
 from rbmbench.io.results import read_arrays
-from rbmbench.kinds.isl_curves import SampledPanel, SampleResults, heading_of, phrases_of, planned_samples, sampled
+from rbmbench.kinds.isl_curves import SampledPanel, SampleResults, heading_of, phrases_of, planned_samples
 from rbmbench.planning.chart import Chart, Image, Layout
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
@@ -23,7 +23,6 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.words import count, listed, variant_notes
 
-GAP = 1  # pixels between images
 PAPER = 255
 GREYS = 16
 """Shades of a sheet; with all 256 a picture is twice as large."""
@@ -136,14 +135,13 @@ class SampleSheets(Kind):
 
     def plan(self, planner: Planner, key: str) -> Output:
         _, panel = planner.paper.panels_of("isl_curves")[self.panel]
-        run, drawn = planned_samples(planner, panel)
         letter = self.panel.rpartition(".")[2]
-        whole = sampled(planner, letter, panel, run, drawn)
+        whole, jobs = planned_samples(planner, letter, panel)
         names = self.samplers or panel.samplers or tuple(planner.paper.samplers)
         samplers = [entry for name in names for entry in whole.samplers if entry.sampler == name]
         panels = [whole.model_copy(update={"samplers": tuple(samplers)})]
         spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
-        parts = {(letter, entry.sampler): (run, drawn) for entry in samplers}
+        parts = {(letter, entry.sampler): jobs for entry in samplers}
         return planner.output(spec, parts, {"": {"of": self.panel}})
 
 
@@ -154,12 +152,8 @@ def height(sheets: int, columns: int, lines: int) -> float:
 
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
     """Return images (images, side * side), 0 to 255, side by side in rows of ``columns``; ink is dark, of `GREYS`."""
-    lines = -(-len(images) // columns)
-    cell = side + GAP
-    page = np.full((lines * cell + GAP, columns * cell + GAP), PAPER, np.uint8)
+    from rbmbench.training.plots import tiled
+
     step = PAPER / (GREYS - 1)
-    for number, image in enumerate(PAPER - np.rint(images / step) * step):
-        row, column = divmod(number, columns)
-        top, left = row * cell + GAP, column * cell + GAP
-        page[top : top + side, left : left + side] = image.reshape(side, side)
-    return page
+    shades = PAPER - np.rint(images / step) * step
+    return np.nan_to_num(tiled(shades.reshape(-1, side, side), columns), nan=PAPER).astype(np.uint8)

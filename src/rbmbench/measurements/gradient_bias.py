@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
@@ -290,14 +291,12 @@ def _estimate_moments(
 
 def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
     """Return the raw bias, its floor, the debiased bias and its interval, each (trials,)."""
-    from scipy.special import stdtrit  # slow to import, and training needs none of it
-
     parameters = mean.shape[1]
     difference = mean - truth.mean
     raw = np.einsum("tp,tp->t", difference, difference) / parameters
     floor = variance_of_mean + truth.floor
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
-    half_width = stdtrit(max(1, len(blocks) - 1), TAILS[1]) * error
+    half_width = scipy.special.stdtrit(max(1, len(blocks) - 1), TAILS[1]) * error
     debiased = raw - floor
     ends = {"bias_low": debiased - half_width, "bias_high": debiased + half_width}
     return {"bias": raw, "bias_floor": floor, "bias_debiased": debiased} | ends

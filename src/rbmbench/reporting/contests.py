@@ -18,7 +18,7 @@ from rbmbench.base.settings import Stage
 from rbmbench.io.layout import CERTIFICATE, CURVE, META
 from rbmbench.io.results import read_table
 from rbmbench.measurements.verdicts import CERTIFIED, verdict
-from rbmbench.planning.specs import Curve, Shown, Spec
+from rbmbench.planning.specs import RunFolder, Shown, Spec
 from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
 from rbmbench.reporting.frames import RunData, first_reached, training_seconds
 from rbmbench.reporting.words import short_commit
@@ -46,13 +46,10 @@ REFUSED, TOO_DEAR = "no evaluation near the budget", "needs more than the budget
 """Reasons for a missing value at a budget."""
 
 
-class ContestEntry(Curve):
+class ContestEntry(RunFolder):
     """An algorithm at one rate, and the folder of its run or the run's evaluation."""
 
-    algorithm: str
-    label: str
     rate: float
-    folder: str
     certificate: str | None = None
     """Folder of the certificates of some trials."""
 

@@ -7,7 +7,6 @@ its parameters, which are evaluated by annealed importance sampling after traini
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -63,7 +62,7 @@ class DistinctRows:
 class EvaluatedRows:
     """The rows for evaluation: the training set, and those that are held out, by their part ("test")."""
 
-    def __init__(self, data, held_out=MappingProxyType({})):
+    def __init__(self, data, held_out):
         sets = {"log_likelihood": data} | {f"{part}_log_likelihood": rows for part, rows in held_out.items()}
         self.sets = {name: DistinctRows(rows) for name, rows in sets.items()}
 
@@ -72,16 +71,13 @@ class EvaluatedRows:
         return {name: rows.log_likelihood(rbm, log_partition) for name, rows in self.sets.items()}
 
 
-class ExactLikelihood:
+class ExactLikelihood(EvaluatedRows):
     """Exact log-likelihood of the training set and of rows (rows, m) that are held out, by their part."""
-
-    def __init__(self, data, held_out=MappingProxyType({})):
-        self._rows = EvaluatedRows(data, held_out)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the metrics, one value per trial."""
         log_partition = exact_log_partition(rbm)
-        return self._rows.log_likelihoods(rbm, log_partition) | {"log_partition": log_partition}
+        return self.log_likelihoods(rbm, log_partition) | {"log_partition": log_partition}
 
     def warm_up(self, rbm: RBM) -> None:
         """Compile or load all kernels, by an evaluation of two units of each layer."""
@@ -211,7 +207,7 @@ class Evaluator:
     the training set, ``held_out`` has further rows by their part.
     """
 
-    def __init__(self, data, settings: RunSettings, held_out=MappingProxyType({})):
+    def __init__(self, data, settings: RunSettings, held_out):
         self.keeper = None if is_enumerable(data.shape[1], settings.hidden) else SnapshotKeeper()
         self._metrics = [self.keeper or ExactLikelihood(data, held_out)]
         if settings.patience and self.keeper:

@@ -151,10 +151,13 @@ def _drawn(
     return ax
 
 
-def tiled(images: np.ndarray) -> np.ndarray:
-    """Return images (count, rows, columns) as one, in reading order in about a square; NaN between and around them."""
+def tiled(images: np.ndarray, across: int | None = None) -> np.ndarray:
+    """Return images (count, rows, columns) as one, in reading order; NaN between and around them.
+
+    There are ``across`` in a row, by default as many as make it about a square.
+    """
     count, rows, columns = images.shape
-    across = int(np.ceil(np.sqrt(count * rows / columns)))
+    across = across or int(np.ceil(np.sqrt(count * rows / columns)))
     down = -(-count // across)
     cells = np.full((down * across, rows + 1, columns + 1), np.nan)
     cells[:count, :rows, :columns] = images
