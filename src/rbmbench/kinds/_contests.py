@@ -161,7 +161,7 @@ class Contests(OfContests):
             estimator = Choice(name=stage.estimator, options=stage.options)
             least = products_of(estimator, stage.update, sizes)()
             varies = estimators.REGISTRY.get(estimator.name).cost_varies
-            rates = contest.rates or self.rates
+            rates = (stage.rate,) if stage.rate else contest.rates or self.rates
             panel = contest.panel(rates[0], least, varies)
             for rate in rates:
                 yield name, rate, panel.model_copy(update={"rate": rate}), least

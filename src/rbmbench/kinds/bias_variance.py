@@ -271,7 +271,8 @@ class BiasVariance(Kind):
             for entry in entries:
                 entry["k"] = planner.paper.algorithms[entry["algorithm"]].stages[0].options.get("k")
             folders = {"model": planner.plan.folder(run), "estimates": entries}
-            shared = row.model_dump(include={"data", "hidden", "rate", "samples"})
+            shared = row.model_dump(include={"data", "hidden", "samples"})
+            shared["rate"] = run.settings.schedule[0].rate  # the algorithm may have its own
             rows.append(Row(name=name, **shared, ground_truth=self.ground_truth.model_dump(), **folders))
         spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
         return Output(spec, unique([*runs, *estimates]), parts)

@@ -429,6 +429,11 @@ def test_dc_programming_is_run_as_published():
     assert {panel.epoch for panel in planned.figures["sdcp_fig1"].spec.panels} == {1}
 
 
+def test_rows_of_a_table_have_the_rate_of_their_models(popcd):
+    planned = plan(changed(popcd, {"algorithms": {"cd_1": {"rate": 0.02}}}))
+    assert {row.rate for row in planned.tables["popcd_table1"].spec.rows} == {0.02}
+
+
 @pytest.fixture
 def overlaid(repository, tmp_path, monkeypatch):
     """Return a function that loads the paper scale with overrides."""

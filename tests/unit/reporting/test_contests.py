@@ -394,6 +394,12 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
     assert arena == [*(f"arena_fig{number}" for number in range(1, 6)), "arena_table1"]
 
 
+def test_an_algorithm_with_a_rate_of_its_own_is_tried_at_that_rate_alone(changed):
+    for contest in plan(changed(algorithms={"cd_1": {"rate": 0.02}})).figures["arena_fig1"].spec.contests:
+        entries = [entry for entry in contest.entries if entry.algorithm == "cd_1"]
+        assert [entry.rate for entry in entries] == [0.02]
+
+
 def test_runs_of_variable_cost_have_iterations_for_the_least_cost(changed):
     # An iteration costs at least 7 products with UCD, and 8 with PTT-1.
     planned = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
