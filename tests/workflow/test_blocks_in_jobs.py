@@ -38,10 +38,3 @@ def test_results_of_blocks_equal_those_of_undivided_jobs(workspace, monkeypatch)
     (model,) = (file.relative_to(whole) for file in whole.glob(f"tiny/*/*/{MODEL}"))
     assert (results / model).read_bytes() == (whole / model).read_bytes()
     assert workspace.jobs(*FILES, "--", *targets) == {}
-
-
-def test_jobs_of_the_paper_scale_are_divided_into_blocks(workspace):
-    (workspace.folder / "config/sdcp.yaml").write_text("papers: [sdcp]\n")
-    jobs = workspace.jobs("--configfile", "config/sdcp.yaml", "--", "sdcp_fig5_small_batches")
-    assert jobs["train_run_block"] > 0
-    assert jobs["evaluate_run_block"] > 0

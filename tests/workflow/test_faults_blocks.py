@@ -3,26 +3,18 @@
 
 import json
 import os
-import random
-import shlex
-import shutil
 import signal
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from disks import small_disk
-from tiny_paper import FILES, add_annealed_paper, cut_into_blocks
-from workspaces import run_cli, start_cli
+from workspaces import run_cli
 
 from rbmbench.cli import main
 from rbmbench.io import results
 from rbmbench.io.layout import META
 from rbmbench.io.locks import locked
 
-KILLS = int(os.environ.get("RBMBENCH_KILLS", "60"))
-SEED = 2026
 TRIALS = 2
 SETTINGS = {"data": {"name": "bars_and_stripes"}, "hidden": 7, "batch": 11, "trials": TRIALS, "evaluate_every": 10}
 SETTINGS |= {"schedule": [{"until": 60, "estimator": {"name": "pcd"}, "rate": 0.1}]}
@@ -93,65 +85,3 @@ def test_joining_on_a_full_or_read_only_disk_raises_a_one_line_error(blocks, tmp
         disk.remount("rw,size=64m")
         assert main(files) == 0
         assert contents(place) == {name: content for name, content in contents(tmp_path).items() if "disk/" not in name}
-
-
-@pytest.mark.slow
-def test_blocks_killed_at_random_moments_have_the_same_results(workspace, monkeypatch, capsys):
-    # Half of the moments are while a job holds its lock; most of the other time is imports.
-    add_annealed_paper(workspace, TRIALS, ["cd_1"], iterations=400)
-    cut_into_blocks(workspace)
-    folder, whole = workspace.folder / "results/tiny", workspace.folder / "whole"
-    target = next(name for name in workspace.planned(*FILES, "--", "tiny_fig1") if name.startswith("results/tiny/eval"))
-    plan = workspace.plan(*FILES, "-np", "--logger-rbmbench-all-messages", "--", target)
-    commands = [shlex.split(line)[3:] for line in plan.splitlines() if line.startswith("Shell command: rbmbench job")]
-    assert len(commands) == 2 * (TRIALS + 1)
-    workspace.snakemake(*FILES, "--", target)
-    shutil.copytree(folder, whole)
-    expected = contents(whole)
-    monkeypatch.chdir(workspace.folder)
-    choose, ends, spans = random.Random(SEED), Counter(), {}
-    for kill in range(-len(commands), KILLS):  # the first ones are undisturbed, to measure their times
-        command = commands[kill % len(commands)]
-        out, lock = Path(value_of(command, "--out")), Path(f"{value_of(command, '--checkpoint')}.lock")
-        number, part = choose.choice([signal.SIGKILL, signal.SIGTERM]), choose.random()
-        shutil.rmtree(folder)
-        shutil.copytree(whole, folder)
-        shutil.rmtree(out)
-        start, process = time.monotonic(), start_cli(command)
-        if kill < 0:
-            held = wait_until(lock.exists, process) - start
-            free = wait_until(lambda lock=lock: not lock.exists(), process) - start
-            spans[out] = held, free
-        elif kill // len(commands) % 2:
-            wait_until(lock.exists, process)
-            time.sleep(part * (spans[out][1] - spans[out][0]))
-        else:
-            time.sleep(part * spans[out][1])
-        if kill >= 0:
-            process.send_signal(number)
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode in (0, -number, 128 + number), output
-        assert "Traceback" not in output
-        left = contents(folder)
-        assert left | expected == expected | left
-        check_metas(folder)
-        held = lock.exists() or process.returncode > 0
-        ended = "after its end" if process.returncode == 0 else "while it held its lock" if held else "before"
-        if kill >= 0:
-            ends[f"{number.name} of {'joining' if '--blocks' in command else 'a block'} {ended}"] += 1
-        run_cli(command)
-        assert contents(folder) == expected
-        check_metas(folder)
-    with capsys.disabled():
-        print(f"\nseed {SEED}: {dict(ends)}")
-
-
-def value_of(command: list[str], option: str) -> str:
-    return command[command.index(option) + 1]
-
-
-def wait_until(condition, process) -> float:
-    """Return the time at which a condition is true or a process has ended."""
-    while not condition() and process.poll() is None:
-        time.sleep(0.001)
-    return time.monotonic()

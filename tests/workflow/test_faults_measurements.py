@@ -135,10 +135,6 @@ def test_a_job_stopped_by_a_signal_writes_a_checkpoint(model, undisturbed, tmp_p
     assert_ends_as(undisturbed("estimate"), job, monkeypatch)
 
 
-def test_the_rule_of_jobs_has_a_checkpoint(repository):
-    assert "--checkpoint {params.checkpoint:q}" in (repository / "workflow" / "rules" / "jobs.smk").read_text()
-
-
 def check_locked(arguments: list[str], file: Path, capsys) -> None:
     """Assert that a command raises while a file is locked, names the process with the lock, and writes nothing."""
     with locked(file):

@@ -19,8 +19,6 @@ CURVES = {
     },
 }
 TIMES = {"kind": "run_times", "title": "Run times", "panel": "fig2.a", "reference": "cd_1"}
-COUPLED = {"kind": "coupling_times", "title": "Couplings", "visible": 7, "hidden": 5, "width": 0.1}
-COUPLED |= {"replications": 11, "longest": 13}
 DIGITS = {"name": "digits", "options": {"validation": 300, "test": 400}, "rows": 1097, "visible": 64, "batch": 97}
 SAMPLERS = {
     "gibbs": {"label": "Gibbs", "sampler": "gibbs"},
@@ -40,11 +38,6 @@ def sampled(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig6", COVERAGE)
     tiny.edit("config/papers/tiny.yaml", "figures", "fig7", SHEETS)
     return tiny
-
-
-def test_figures_of_one_panel_share_a_job_of_samples(sampled):
-    jobs = sampled.jobs(*FILES, "--", "tiny_fig6", "tiny_fig7")
-    assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "render_figure": 2}
 
 
 def test_unlock_removes_a_lock(tiny):
@@ -107,16 +100,6 @@ def test_workflow_writes_all_files_of_a_paper(tiny):
     tiny.snakemake(*FILES, "--", "tiny_table1")
     assert table.read_bytes() == before
     assert {file: file.stat().st_mtime_ns for file in others} == others
-
-
-def test_panels_and_tables_share_runs_and_couplings_need_none(tiny):
-    tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
-    tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
-    tiny.edit("config/papers/tiny.yaml", "figures", "fig5", COUPLED)
-    # Both panels have one run of the schedule, and the table has the runs of the first panel.
-    jobs = tiny.jobs(*FILES, "--", "tiny_fig2", "tiny_table2")
-    assert jobs == {"prepare_data": 1, "train_run": 2, "render_figure": 1, "render_table": 1}
-    assert tiny.jobs(*FILES, "--", "tiny_fig5") == {"bundle": 1, "render_figure": 1}
 
 
 def test_a_failed_job_does_not_stop_the_others(tiny):
