@@ -186,6 +186,11 @@ def total_variation(numbers, probability):
     return 0.5 * np.abs(frequencies(numbers, len(probability)) - probability).sum()
 
 
+def holds(numbers, law, error_rate=1e-5):
+    """Return whether independent samples of state numbers agree with ``law``; it is wrongly False at ``error_rate``."""
+    return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), error_rate)
+
+
 class Stopped(Exception):
     """Exception that stops a computation at a pause."""
 

@@ -3,19 +3,15 @@
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, binary_data, random_rbm, repeated, training_stream, two_mode_rbm
-from scipy.stats import norm
+from core_helpers import Enumerated, random_rbm
 
-from rbmbench import estimators
 from rbmbench.likelihood.cd_bias import (
     bias_and_bounds,
     bias_bound,
     largest_energy_change,
     older_bias_bound,
-    statistics_of,
     total_variation,
 )
-from rbmbench.model.gibbs import Buffers, population_statistics
 from rbmbench.model.rbm import RBM
 
 MODELS, STEPS = 1000, range(1, 11)
@@ -104,23 +100,3 @@ def test_bias_without_parameters_is_0_after_one_step():
     assert bounds["cd_bias"] == pytest.approx(0, abs=1e-15)
     assert (bounds["bias_bound"], bounds["older_bias_bound"]) == (0, 0)
     assert bounds["total_variation"] == pytest.approx(7 / 8)
-
-
-@pytest.mark.parametrize(("m", "n", "k"), [(5, 3, 1), (3, 5, 2)])
-def test_mean_of_sampled_estimates_is_the_expected_estimate(m, n, k):
-    rbm, rows, replicas = two_mode_rbm(m, n, coupling=6.0), binary_data(7, m, seed=1), 20_011
-    rbms, batch = repeated(rbm, replicas), np.repeat(rows[None].astype(float), replicas, axis=0)
-    sampled, expected = (
-        estimators.create(name, k=k)
-        .estimate(rbms[:count], batch[:count], {}, training_stream(count, seed=2018))
-        .negative
-        for name, count in (("cd", replicas), ("expected_cd", 1))
-    )
-    statistics, mean = (population_statistics(part, Buffers(), "").flat() for part in (sampled, expected))
-    error = statistics.std(axis=0, ddof=1) / np.sqrt(replicas)
-    limit = norm.isf(ERROR_RATE / len(error) / 2)
-    assert (np.abs(statistics.mean(axis=0) - mean[0]) / error).max() < limit
-    # The test has power: the expectation of the model differs.
-    model = Enumerated.of(rbm).joint.sum(axis=1)[None]
-    exact = statistics_of(rbm.replicas, model).flat()[0]
-    assert (np.abs(statistics.mean(axis=0) - exact) / error).max() > 2 * limit

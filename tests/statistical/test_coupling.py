@@ -5,16 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from core_helpers import (
-    Enumerated,
-    random_rbm,
-    repeated,
-    sigmoid,
-    total_variation,
-    total_variation_bound,
-    training_stream,
-    two_mode_rbm,
-)
+from core_helpers import Enumerated, holds, random_rbm, repeated, sigmoid, training_stream, two_mode_rbm
 from scipy.stats import binom, norm
 
 from rbmbench import estimators
@@ -28,11 +19,6 @@ from rbmbench.samplers.coupled_gibbs import CoupledGibbs, Terms, stopping_times
 ERROR_RATE = 1e-5  # of every single comparison; there are about 400
 COUPLINGS = pytest.mark.parametrize("coupling", NAMES)
 M, N = 5, 3
-
-
-def holds(numbers, probability):
-    """Return whether independent samples agree with ``probability``."""
-    return total_variation(numbers, probability) < total_variation_bound(probability, np.size(numbers), ERROR_RATE)
 
 
 def begin(rbm, visible):

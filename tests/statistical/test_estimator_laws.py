@@ -6,6 +6,7 @@ import pytest
 from core_helpers import (
     Enumerated,
     binary_data,
+    holds,
     random_rbm,
     repeated,
     total_variation,
@@ -163,8 +164,7 @@ def test_persistent_chains_have_the_distribution_of_all_their_steps():
     state = estimator.start(rbm.replicas, rows, 2**16, stream)
     law = np.bincount(table.numbers_of(rows), minlength=2**M) / 4
     for _ in range(4):
-        bound = total_variation_bound(law, 2**16, ERROR_RATE / 5)
-        assert total_variation(table.numbers_of(state["visible"]), law) < bound
+        assert holds(table.numbers_of(state["visible"]), law, ERROR_RATE / 5)
         state = estimator.estimate(rbm.replicas, batch, state, stream).state
         law = law @ table.gibbs @ table.gibbs
-    assert total_variation(table.numbers_of(state["visible"]), law) < total_variation_bound(law, 2**16, ERROR_RATE / 5)
+    assert holds(table.numbers_of(state["visible"]), law, ERROR_RATE / 5)

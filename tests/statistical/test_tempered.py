@@ -5,16 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from core_helpers import (
-    Enumerated,
-    binary_data,
-    random_rbm,
-    stopped_and_resumed,
-    total_variation,
-    total_variation_bound,
-    training_stream,
-    two_mode_rbm,
-)
+from core_helpers import Enumerated, binary_data, holds, random_rbm, stopped_and_resumed, training_stream, two_mode_rbm
 from scipy.stats import binom, chi2, norm
 
 from rbmbench import datasets, train
@@ -47,10 +38,6 @@ def equilibrium(levels, sets, seed=1):
     rng = np.random.default_rng(seed)
     numbers = [rng.choice(len(t.visible), sets, p=t.joint.sum(axis=1)) for t in levels]
     return np.stack([t.visible[number] for t, number in zip(levels, numbers, strict=True)], axis=1).astype(np.uint8)
-
-
-def holds(numbers, law):
-    return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), ERROR_RATE)
 
 
 def check_law(rbm, rounds, sets):

@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, random_rbm, total_variation, total_variation_bound, training_stream, two_mode_rbm
+from core_helpers import Enumerated, holds, random_rbm, training_stream, two_mode_rbm
 from scipy.stats import chi2, norm
 
 from rbmbench.base.errors import SettingsError
@@ -43,11 +43,6 @@ def equilibrium(tables, chains, dtype=np.float64, seed=1):
     rng = np.random.default_rng(seed)
     states = [t.visible[rng.choice(len(law), chains, p=law)] for t, law in zip(tables, laws_of(tables), strict=True)]
     return np.stack(states).astype(dtype)
-
-
-def holds(numbers, law):
-    """Return whether independent samples agree with ``law``."""
-    return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), ERROR_RATE)
 
 
 # Rounds on an enumerated ladder.

@@ -6,6 +6,7 @@ import pytest
 from core_helpers import (
     Enumerated,
     expected_uniforms,
+    holds,
     random_rbm,
     total_variation,
     total_variation_bound,
@@ -74,7 +75,7 @@ def test_the_data_set_is_drawn_from_its_true_model():
     table, rows = Enumerated.of(true_rbm(data)), data.train
     law = table.joint.sum(axis=1)
     assert rows.shape == (20_011, 7)
-    assert total_variation(table.numbers_of(rows), law) < total_variation_bound(law, len(rows), ERROR_RATE)
+    assert holds(table.numbers_of(rows), law, ERROR_RATE)
     # The exact log-likelihood of the true model is within the error of minus the entropy.
     likelihood = log_likelihood(true_rbm(data), rows, exact_log_partition(true_rbm(data)))
     error = np.sqrt(law @ np.log(law) ** 2 - (law @ np.log(law)) ** 2) / np.sqrt(len(rows))
