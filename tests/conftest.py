@@ -2,6 +2,7 @@
 """What all tests share."""
 
 import gc
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,14 @@ gc.set_threshold(50_000)
 def repository() -> Path:
     """The top of the checkout the tests are in."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def config(repository, tmp_path, monkeypatch):
+    """A copy of the configuration in the working directory."""
+    shutil.copytree(repository / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "config"
 
 
 @pytest.fixture

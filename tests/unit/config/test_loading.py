@@ -2,7 +2,6 @@
 import json
 import re
 import runpy
-import shutil
 from functools import cache
 
 import pytest
@@ -13,14 +12,6 @@ from rbmbench.config.loading import load, merged, read_yaml
 from rbmbench.config.paper import schemas
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files
-
-
-@pytest.fixture
-def config(repository, tmp_path, monkeypatch):
-    """A copy of the configuration in the working directory."""
-    shutil.copytree(repository / "config", tmp_path / "config")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "config"
 
 
 def overlay(config, **overrides) -> list[str]:
@@ -60,6 +51,7 @@ PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
 COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
 COUPLED |= {"replications": 3, "longest": 11}
 LONG = "x" * 65
+TOO_MANY = "at most 24 units in both layers together", "got 16 visible and 9 hidden units"
 MANY = {f"p{number}": PANEL | {"hidden": number + 1} for number in range(157)}
 SDCP = {"update": {"name": "sdcp"}, "options": {"chains": 7}}
 
@@ -89,14 +81,7 @@ def with_schedule(*stages, **more) -> dict:
 
 
 STAGED = with_schedule(PCD | {"until": 7}, CD)
-
-
-def test_an_algorithm_may_be_a_schedule(config):
-    paper = load(overlay(config, **with_schedule(PCD | {"until": 500}, CD | {"rate": 0.02}))).papers[0]
-    first, last = paper.algorithms["staged"].stages
-    assert (first.estimator, first.until, first.rate) == ("pcd", 500, None)
-    assert (last.estimator, last.options, last.until, last.rate) == ("cd", {"k": 1}, None, 0.02)
-    assert [len(paper.algorithms[name].stages) for name in ("cd_1", "pt_10")] == [1, 1]
+EXPECTED = nested("algorithms", "own", {"label": "expected", "estimator": "expected_cd"})
 
 
 @pytest.mark.parametrize(
@@ -145,6 +130,9 @@ def test_an_algorithm_may_be_a_schedule(config):
         (nested("figures", "fig1", "band", {"median": True, "sample_paths": 1}), ["fig1.band", "have one of them"]),
         (nested(*PANEL_A, "iteration_axis", "lin"), ["fig1.panels.a.iteration_axis", "'lin'", "'linear' or 'log'"]),
         (nested(*PANEL_A, "evaluate_at", [5, 4]), ["fig1.panels.a.evaluate_at", "must ascend"]),
+        (nested(*PANEL_A, "proxy", {"rows": 33}), ["fig1.panels.a.proxy.rows", "at most as many rows", "32, got 33"]),
+        (nested(*PANEL_A, {"bias_bound": {}, "hidden": 9}), ["fig1.panels.a.hidden", *TOO_MANY]),
+        (EXPECTED | nested(*PANEL_A, {"algorithms": ["own"], "hidden": 9}), ["fig1.panels.a.hidden", *TOO_MANY]),
         (
             {"figures": {"fig7": {"title": "a"}}},
             ["figures.fig7: must have a kind, or the key of an entry that has one"],

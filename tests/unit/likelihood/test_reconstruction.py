@@ -19,9 +19,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.config.loading import load
 from rbmbench.likelihood import reconstruction, reconstruction_log_likelihood
-from rbmbench.planning.plan import plan
 from rbmbench.training import trainer
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 
@@ -162,73 +160,8 @@ def test_values_depend_on_seed_trial_and_iteration_only():
     np.testing.assert_array_equal(alone[5], often[5])
 
 
-@pytest.mark.parametrize("hidden", [4, 31])
-def test_a_stopped_run_resumes_bit_for_bit(hidden, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
-    whole, path = trainer.run(DATA, settings_for(hidden)), tmp_path / "run.npz"
-
-    def stop(iteration, iterations, *_):
-        if iteration == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        trainer.run(DATA, settings_for(hidden), checkpoint=path, progress=stop)
-    resumed = trainer.run(DATA, settings_for(hidden), checkpoint=path)
-    assert resumed.curve.equals(whole.curve)
-    assert resumed.rbm.W.tobytes() == whole.rbm.W.tobytes()
-
-
-def test_runs_without_a_proxy_keep_their_digest():
-    without, with_proxy = settings_for(proxy=None), settings_for()
-    assert "proxy" not in without.canonical()
-    assert without.digest() == "780bae698a"  # the digest before proxies were added
-    assert '"proxy":{"chains":3,"rows":7,"steps":2}' in with_proxy.canonical()
-    assert parse(RunSettings, with_proxy.model_dump(mode="json"), "again") == with_proxy
-    assert parse(RunSettings, without.model_dump(mode="json"), "again") == without
-
-
 def test_invalid_proxy_settings_raise():
     with pytest.raises(SettingsError, match=r"^proxy: rows: must be at most the 23 rows of the data set, got 24"):
         trainer.run(DATA, settings_for(proxy=PROXY | {"rows": 24}))
     with pytest.raises(SettingsError, match=r"^test: proxy\.steps: must .*, got 0"):
         settings_for(proxy={"steps": 0})
-
-
-PAPER = """
-key: toy
-title: A toy
-citation: Nobody 2026
-defaults: {trials: 2, seed: 1, proxy: {chains: 5, steps: 2}}
-data:
-  bars: {name: bars_and_stripes, options: {side: 3}, rows: 16, visible: 9, batch: 8}
-algorithms:
-  cd_1: {label: CD-1, estimator: cd, options: {chains: 11}}
-figures:
-  fig1:
-    kind: learning_curves
-    title: One
-    panels:
-      a: {data: bars, hidden: 4, rate: 0.1, iterations: 6}
-      b: {data: bars, hidden: 4, rate: 0.2, iterations: 6, proxy: {rows: ROWS}}
-"""
-
-
-def planned(folder, rows):
-    (folder / "papers").mkdir(exist_ok=True)
-    (folder / "claims").mkdir(exist_ok=True)
-    (folder / "papers" / "toy.yaml").write_text(PAPER.replace("ROWS", str(rows)))
-    (folder / "claims" / "toy.yaml").write_text("claims: []\n")
-    (folder / "config.yaml").write_text("scale: toy\npapers: [toy]\n")
-    return plan(load([folder / "config.yaml"]))
-
-
-def test_configuration_sets_the_proxy(tmp_path):
-    a, b = (run.settings.proxy for run in planned(tmp_path, 7).of_kind("train").values())
-    assert (a.chains, a.steps, a.rows) == (5, 2, None)
-    assert (b.chains, b.steps, b.rows) == (30, 10, 7)
-
-
-def test_configuration_with_too_many_rows_raises(tmp_path):
-    key, line = r"toy\.yaml: figures\.fig1\.panels\.b\.proxy\.rows", "must be at most as many rows as the data set has"
-    with pytest.raises(SettingsError, match=rf"{key}: {line}, 16, got 17\Z"):
-        planned(tmp_path, 17)

@@ -3,17 +3,14 @@
 
 import numpy as np
 import pytest
-import yaml
 from core_helpers import binary_data, training_stream
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
-from rbmbench.config.loading import load
 from rbmbench.likelihood.cd_bias import bias_and_bounds
 from rbmbench.model.enumeration import empirical_distribution
 from rbmbench.model.rbm import initial_rbm
-from rbmbench.planning.plan import plan
 from rbmbench.training import trainer
 
 ROWS, M, N, TRIALS = 13, 5, 3, 2
@@ -62,15 +59,6 @@ def test_bias_is_evaluated_at_the_start_and_does_not_change_training():
     np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
 
 
-def test_further_evaluations_do_not_change_training():
-    result, plain = (trainer.run(DATA, settings_for(evaluate_at=at)) for at in ([1, 3, 7, 20], []))
-    assert sorted(result.curve["iteration"].unique()) == [0, 1, 3, 7, 11]
-    np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
-    joined = result.curve.merge(plain.curve, on=["trial", "iteration", "metric"], suffixes=("", "_plain"))
-    assert len(joined) == len(plain.curve)
-    np.testing.assert_array_equal(joined["value"], joined["value_plain"])
-
-
 def test_biases_may_start_at_zero():
     zero, drawn = (initial_rbm(M, N, training_stream(2), biases=biases) for biases in ("zero", "drawn"))
     np.testing.assert_array_equal(zero.W, drawn.W)
@@ -86,49 +74,3 @@ def test_too_large_models_raise_before_training():
         SettingsError, match="must have at most 24 units in both layers together, got 5 visible and 20 hidden units"
     ):
         trainer.run(DATA, settings_for(hidden=20))
-
-
-PAPER = """
-key: toy
-title: Toy
-citation: nobody
-defaults: {trials: 2, seed: 1, BIAS, evaluate_at: [2, 3]}
-data:
-  bars: {name: bars_and_stripes, options: {side: 4}, rows: 32, visible: 16, batch: 32}
-algorithms:
-  one: {label: one, estimator: ESTIMATOR, options: {k: 2}, update: {name: weight_decay, options: {decay: 0.01}}}
-figures:
-  fig1:
-    kind: learning_curves
-    title: Toy
-    panels:
-      a: {data: bars, hidden: HIDDEN, rate: 0.1, iterations: 5, evaluate_at: AT}
-"""
-
-
-def planned(tmp_path, estimator="cd", hidden=8, at="null", bias="bias_bound: {}"):
-    for folder in ("papers", "claims"):
-        (tmp_path / folder).mkdir(exist_ok=True)
-    text = PAPER.replace("ESTIMATOR", estimator).replace("HIDDEN", str(hidden)).replace("AT}", f"{at}}}")
-    (tmp_path / "papers" / "toy.yaml").write_text(text.replace("BIAS", bias))
-    (tmp_path / "claims" / "toy.yaml").write_text("claims: []")
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"scale": "tiny", "papers": ["toy"]}))
-    return next(iter(plan(load([tmp_path / "config.yaml"])).of_kind("train").values())).settings
-
-
-def test_a_panel_may_have_its_own_evaluations(tmp_path):
-    assert planned(tmp_path).evaluate_at == (2, 3)
-    assert planned(tmp_path, at="[]").evaluate_at == ()
-    assert planned(tmp_path, at="[1, 4]").evaluate_at == (1, 4)
-    assert planned(tmp_path).bias_bound.k is None
-
-
-@pytest.mark.parametrize(
-    ("estimator", "bias"), [("cd", "bias_bound: {}"), ("expected_cd", "bias_bound: null")], ids=["metric", "estimator"]
-)
-def test_too_many_units_of_a_panel_raise_when_it_is_planned(tmp_path, estimator, bias):
-    key, units = r"toy\.yaml: figures\.fig1\.panels\.a\.hidden", "must have at most 24 units in both layers together"
-    line = rf"{key}: enumerated Gibbs chains: {units}, got 16 visible and 9 hidden units\Z"
-    with pytest.raises(SettingsError, match=line):
-        planned(tmp_path, estimator, hidden=9, bias=bias)
-    assert planned(tmp_path, "cd", hidden=9, bias="bias_bound: null").hidden == 9

@@ -108,29 +108,6 @@ def test_a_measurement_stopped_after_every_part_has_the_same_result(measurement,
     assert content(outputs, tmp_path) == expected
 
 
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("measurement", "option"), [(truth, "parallel_tempering"), (estimate, "pcd"), (sample, "gibbs")]
-)
-def test_a_killed_measurement_resumes_from_its_last_checkpoint(measurement, option, tmp_path, monkeypatch):
-    expected, path, saved = content(measurement(Inputs(), None, option), tmp_path), tmp_path / "state.npz", []
-    save = Checkpointer.save
-
-    def killed_after_three(checkpointer, state):
-        if len(saved) == 3:
-            raise Killed
-        saved.append(save(checkpointer, state))
-
-    monkeypatch.setattr(Checkpointer, "save", killed_after_three)
-    with pytest.raises(Killed):
-        measurement(Inputs(), Checkpointer(path, -1.0), option)
-    monkeypatch.setattr(Checkpointer, "save", save)
-    assert content(measurement(Inputs(), Checkpointer(path), option), tmp_path) == expected
-
-
 def changed(array: np.ndarray) -> np.ndarray:
     """Return a copy with the smallest change of one entry."""
     other = array.copy()

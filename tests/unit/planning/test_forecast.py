@@ -4,7 +4,6 @@
 import json
 import math
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +12,7 @@ import pytest
 from own_data import refused
 from planned import ids_shown, planned_here
 
-from rbmbench import cli, datasets
+from rbmbench import cli
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
     AnnealingSettings,
@@ -25,17 +24,13 @@ from rbmbench.base.settings import (
     SamplingSettings,
     Tempering,
 )
-from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
 from rbmbench.jobs import Sizes, _costs, couple, of_name, sample
 from rbmbench.measurements.meeting_times import coupled_stopping_times
-from rbmbench.measurements.sampling import sampled
-from rbmbench.model.rbm import initial_rbm
 from rbmbench.model.work import ASSUMED_STOPPING_TIME, MEGABYTES, SECONDS
 from rbmbench.planning.forecast import costs, jobs, records
 from rbmbench.planning.jobs import Job, Plan
-from rbmbench.training.timing import best_seconds, made_data
 
 MACHINE = "Fast, numba kernels"
 COLUMNS = ("result", "jobs", "done", "processor_seconds", "wall_seconds", "cores", "memory_mb", "basis")
@@ -307,25 +302,6 @@ def test_meeting_steps_extrapolate_beyond_the_longest_pilot(monkeypatch):
     for pilots, expected in (([1000] * 20, 2003), ([500] * 10 + [1000] * 10, 1500 * (1 - math.exp(-2003 / 1500)))):
         monkeypatch.setattr(couple.meeting_times, "coupled_stopping_times", lambda pilot, times=pilots: np.array(times))
         assert couple.meeting_steps(settings) == pytest.approx(expected)
-
-
-@pytest.mark.slow
-def test_forecast_time_of_samples_is_within_a_factor_of_2():
-    timed = records.calibration_records()
-    fitted = costs.fitted_model([], MACHINE, lambda: timed)
-    samplers = {"gibbs": {"name": "gibbs", "grid": {"k": [1, 5]}}, "pt": {"name": "parallel_tempering"}}
-    samplers["rates"] = {"name": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.1], "k": [1, 5]}}
-    settings = parse(SamplingSettings, {"samplers": samplers, "samples": 2003, "points": 31}, "test")
-    parts = {name: made_data(rows, 251) for name, rows in (("train", 2003), ("validation", 503), ("test", 701))}
-    data = datasets.build("made", "made", source="", preprocessing="", options={}, **parts)
-    rbm = initial_rbm(251, 199, Stream(0, range(2), Purpose.INITIAL_PARAMETERS))
-    for bias in (rbm.b, rbm.c):
-        bias -= 2.5  # as many units change in a step as in a trained model
-    held_out = {name: len(rows) for name, rows in parts.items()}
-    counted = measuring_work("sample", settings, 2003, 251, 199, 2, held_out)
-    counts = {name: n for name, n in counted.stages["measuring"].items() if name != "first call"}
-    (seconds_taken,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
-    assert seconds_taken / 2 < total(fitted.seconds, counts) < 2 * seconds_taken
 
 
 def test_evaluation_counts_are_of_the_smaller_layer_or_of_snapshots():

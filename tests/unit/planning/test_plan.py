@@ -298,6 +298,17 @@ def test_curves_of_an_algorithm_may_have_fewer_trials_than_their_panel(popcd, pa
     assert {(item.algorithm, item.setting, item.value) for item in output.spec.differences} == {("cd_1", "trials", 3)}
 
 
+def test_panels_may_have_their_own_evaluations_and_proxies(popcd):
+    panels = {"a": {"evaluate_at": []}, "b": {"evaluate_at": [1, 4], "proxy": {"rows": 7}}}
+    defaults = {"evaluate_at": [2, 3], "proxy": {"chains": 5, "steps": 2}}
+    other = plan(changed(popcd, {"defaults": defaults, "figures": {"fig1": {"panels": panels}}}))
+    folders = [panel.runs[0].folder for panel in other.figures["popcd_fig1"].spec.panels[:3]]
+    a, b, c = (other.jobs[folder.rpartition("/")[2]].settings for folder in folders)
+    assert [run.evaluate_at for run in (a, b, c)] == [(), (1, 4), (2, 3)]
+    proxies = [(run.proxy.chains, run.proxy.steps, run.proxy.rows) for run in (a, b, c)]
+    assert proxies == [(5, 2, None), (30, 10, 7), (5, 2, None)]
+
+
 def test_notes_of_a_spec_have_the_reading_of_its_figure(popcd):
     change = {"figures": {"fig1": {"reading": "rates divided by ten"}}}
     spec = plan(changed(popcd, change)).figures["popcd_fig1"].spec

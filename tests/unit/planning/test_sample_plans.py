@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs of figures of samples, and errors in the settings of these figures."""
 
-import shutil
-
 import pytest
 import yaml
 from planned import ids_shown
@@ -12,14 +10,6 @@ from rbmbench.config.loading import load
 from rbmbench.planning.plan import plan
 
 KEY = "rates_fpcd"
-
-
-@pytest.fixture
-def config(repository, tmp_path, monkeypatch):
-    """A copy of the configuration in the working directory."""
-    shutil.copytree(repository / "config", tmp_path / "config")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "config"
 
 
 def loaded(config, **overrides):
