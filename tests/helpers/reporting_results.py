@@ -9,6 +9,8 @@ import pandas as pd
 
 DIFFERENCE = {"id": "popcd_1.a", "where": "Figure 1a", "text": "pop-CD-1 ends above CD-1", "published": "higher"}
 DIFFERENCE |= {"kind": "final_difference", "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "above": 0.0}
+CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "what"), "")
+CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
 OF_CD = {"row": "r", "algorithm": "cd_1", "variance": 1e-4, "bias": 0.02}
 OF_POP_CD = {"row": "r", "algorithm": "pop_cd_1", "variance": 3.7e-4, "bias": 8e-9}
 PRINTED = {"estimates": 50000, "entries": [OF_CD, OF_POP_CD]}
@@ -30,6 +32,15 @@ def drawn(spec, *sheet):
     from rbmbench.reporting.drawing import draw_chart
 
     return draw_chart(charts.chart_of(spec, spec.read()), *sheet)
+
+
+def evidence(folder, curves, band=None, **more):
+    """Return the evidence of claims on a figure of one panel, with further values of the panel."""
+    from rbmbench.planning.specs import parse_spec
+    from rbmbench.reporting.claims.evidence import Evidence
+
+    spec = figure(folder, {"a": {"curves": curves, **more}}, **({"band": band} if band else {}))
+    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 def cells_of(part):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of claims: accepted claims, and errors that name file, claim and key."""
 
-import shutil
 import sys
 from importlib.util import find_spec, module_from_spec
 
@@ -51,10 +50,8 @@ def printed(claim: dict, *entries: dict, **more) -> dict:
 
 
 @pytest.fixture
-def checked(repository, tmp_path, monkeypatch, capsys):
+def checked(config, tmp_path, capsys):
     """Return a function that checks claims on a paper with the command line, and returns exit code and stderr."""
-    shutil.copytree(repository / "config", tmp_path / "config")
-    monkeypatch.chdir(tmp_path)
 
     def check(key: str, values: dict) -> tuple[int, str]:
         (tmp_path / "config/config.yaml").write_text(yaml.safe_dump({"scale": "paper", "papers": [key]}))

@@ -70,17 +70,14 @@ def test_stand_in_is_named_once(tmp_path):
     assert figure_heading(spec, frame) == lines
 
 
-def test_caption_names_reduced_budgets(tmp_path):
-    panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 50000, "trials": 25}}
-    spec = figure_spec(figure(tmp_path, {"a": panel}))
+def test_caption_names_only_reduced_budgets(tmp_path):
+    reduced, full = {"iterations": 50000, "trials": 25}, {"iterations": 4000, "trials": 5}
+    panels = {name: {"curves": {"cd_1": rising(-5.0)}, "published": of} for name, of in (("a", reduced), ("b", full))}
+    spec = figure_spec(figure(tmp_path, panels))
     caption = spec.caption(spec.read())
     assert f"Panel a: 4{count(50000)[2]}000 of {count(50000)} iterations and 5 of 25 trials." in caption
-
-
-def test_caption_does_not_name_full_budgets(tmp_path):
-    panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 4000, "trials": 5}}
-    spec = figure_spec(figure(tmp_path, {"a": panel}))
-    assert " of 4" not in spec.caption(spec.read())
+    assert " of 4" not in caption
+    assert "Panel b" not in caption
 
 
 @pytest.mark.parametrize(

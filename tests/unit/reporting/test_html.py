@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from browser_page import block_of
 from PIL import Image
-from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, table
+from reporting_results import CLAIM, DIFFERENCE, figure, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
@@ -131,10 +131,6 @@ def test_page_of_a_folder_without_verdicts_has_its_figures(outputs, layout):
     Path(layout.verdicts).unlink()
     (results,) = block(written(layout)).results
     assert (results.claims, {item.key for item in results.shown}) == ((), {spec.key for spec in outputs})
-
-
-CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note"), "")
-CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
 
 
 def block(page):

@@ -16,7 +16,9 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.io.layout import CURVE, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, SAME_AS, checked_meta
 from rbmbench.io.results import numbers_file, read_csv, read_json, read_kept_metas, read_meta, read_table
+from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import parse_spec
+from rbmbench.reporting import charts
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 KEPT = {f"{file.parts[-3]}/{file.stem}": file for file in sorted(REFERENCE.glob("*/meta/*.json"))}
@@ -87,6 +89,11 @@ def test_kept_figures_and_tables_have_specs_and_metas_of_their_jobs(scale):
     assert specs.keys() == {file.stem for file in (folder / "meta").glob("*.json")}
     shown = [*(folder / "data").iterdir(), *(folder / "figures").iterdir(), *(folder / "tables").iterdir()]
     assert {file.name.partition(".")[0] for file in shown} <= specs.keys()
+    figures = {key for key in specs if "_fig" in key}
+    assert figures == {file.stem for file in (folder / "figures").glob("*.png")}
+    assert figures == {charts.read(Chart, file).key for file in (folder / "figures").glob("*.json")}
+    for file in (folder / "tables").glob("*.json"):
+        assert charts.read(Table, file).key == file.stem
     for key, spec in specs.items():
         assert {Path(place).name for place in spec.folders()} <= entries(KEPT[f"{scale}/{key}"]).keys(), key
         assert '"results/' not in (folder / "specs" / f"{key}.json").read_text(), key

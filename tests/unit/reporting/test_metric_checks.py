@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from reporting_results import differences, figure, make_run, rising
+from reporting_results import differences, evidence, figure, make_run, rising
 from scipy import stats
 
 from rbmbench import datasets
@@ -16,11 +16,6 @@ from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.claims.verdict import REPRODUCED
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import SECONDS, times_table
-
-
-def evidence(tmp_path, curves, band=None, **more) -> Evidence:
-    spec = figure(tmp_path, {"a": {"curves": curves, **more}}, **({"band": band} if band else {}))
-    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 def flat(final: float, trials: int = 3) -> np.ndarray:

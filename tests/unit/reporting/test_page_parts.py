@@ -4,7 +4,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import figure, rising
+from reporting_results import CLAIM, figure, rising
 
 from rbmbench.planning.chart import Axis, ChartPanel
 from rbmbench.planning.specs import parse_spec
@@ -15,9 +15,6 @@ from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.panels import MOST_POINTS, MOST_POINTS_OF_A_CURVE, MOST_POINTS_OF_A_TRIAL, panel_of
 from rbmbench.reporting.page.reader import order
 from rbmbench.reporting.words import short_commit, summarised
-
-CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "what"), "")
-CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
 
 
 def curves(iterations, trials=5, **more):

@@ -17,7 +17,7 @@ from reporting_results import falling, figure, rising
 from rbmbench import cli
 from rbmbench.base.metrics import METRICS
 from rbmbench.io.layout import Layout
-from rbmbench.planning.chart import Chart, Table
+from rbmbench.planning.chart import Chart
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import charts, style
 from rbmbench.reporting.drawing import draw_chart
@@ -152,13 +152,3 @@ def test_an_image_that_cannot_be_decoded_raises_a_one_line_error(kept, capsys, d
     assert run(kept) == 2
     message = "images: CD-1, filters: cannot be decoded; make the figure again"
     assert f"error: {message}\n" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("scale", ["paper", "desktop"])
-def test_kept_figures_have_specs_and_charts_and_kept_tables_cells(repository, scale):
-    folder = repository / "results/reference" / scale
-    figures = {path.stem for path in (folder / "specs").glob("*_fig*.json")}
-    assert figures == {path.stem for path in (folder / "figures").glob("*.png")}
-    assert figures == {charts.read(Chart, file).key for file in (folder / "figures").glob("*.json")}
-    files = sorted((folder / "tables").glob("*.json"))
-    assert [charts.read(Table, file).key for file in files] == [file.stem for file in files]

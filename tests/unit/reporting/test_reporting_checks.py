@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import PRINTED, figure, numbers, rising, table
+from reporting_results import PRINTED, evidence, figure, numbers, rising, table
 from scipy import stats
 
 from rbmbench.kinds import parse_spec
@@ -16,11 +16,6 @@ from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, REPRODUCED, verdict
-
-
-def evidence(tmp_path, curves, **more) -> Evidence:
-    spec = figure(tmp_path, {"a": {"curves": curves, **more}})
-    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 def entries(tmp_path, rows, published=None) -> Evidence:

@@ -108,17 +108,6 @@ def test_invalid_colours_and_dashes_raise(key, value):
         parse(Algorithm, {"label": "CD-1", "estimator": "cd", key: value}, "test")
 
 
-@pytest.mark.slow
-def test_ids_of_runs_do_not_depend_on_looks(repository, tmp_path):
-    def ids(*overlays):
-        return list(plan(load([repository / "config/config.yaml", *overlays])).of_kind("train"))
-
-    overlay = tmp_path / "own.yaml"
-    looks = "{cd_1: {color: '#112233', dash: long}}"
-    overlay.write_text(f"scale: own\noverrides: {{popcd: {{algorithms: {looks}}}}}\n")
-    assert ids(overlay) == ids()
-
-
 def test_pictures_do_not_depend_on_the_settings_of_matplotlib(tmp_path):
     def drawn(name):
         with style.theme():
