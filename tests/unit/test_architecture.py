@@ -55,10 +55,3 @@ def test_files_and_packages_are_small(package, repository):
     counts = Counter(path.parent.relative_to(package).as_posix() for path in sources)
     large = {name for name, count in counts.items() if count > MOST_FILES}
     assert large <= {"datasets", "estimators", "kinds", "samplers", "reporting"}
-
-
-def test_buffers_are_in_c_order(package):
-    """`np.empty_like(array, shape=...)` keeps the order of the array, which compiled kernels read as C order."""
-    pattern = re.compile(r"\b(?:empty|zeros|ones|full)_like\([^)]*\bshape=")
-    paths = [path.relative_to(package) for path in package.rglob("*.py") if pattern.search(path.read_text())]
-    assert paths == []

@@ -152,23 +152,6 @@ def test_meta_names_the_commit_at_the_start_of_a_run(data, tmp_path, head, monke
     assert results.read_meta(tmp_path / "run")["commit"] == "begun with"
 
 
-def test_bias_is_measured(data, trained, tmp_path):
-    common = ["--data", str(data), "--model", str(trained)]
-    ground_truths = []
-    for method in ("exact", "parallel_tempering"):
-        values = json.dumps({"method": method, "chains": 5, "burn_in": 10, "samples": 50})
-        ground_truths.append(str(tmp_path / method))
-        assert main(["job", "ground_truth", "--settings", values, *common, "--out", str(tmp_path / method)]) == 0
-    values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
-    arguments = [*common, "--needs", *ground_truths, "--out", str(tmp_path / "bias")]
-    assert main(["job", "estimate", "--settings", values, *arguments]) == 0
-    table = results.read_table(tmp_path / "bias", "bias.parquet")
-    assert set(table["ground_truth"]) == {"exact", "parallel_tempering"}
-    assert set(table["trial"]) == {0, 1}
-    assert {"variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high"} <= set(table["quantity"])
-    assert results.read_meta(tmp_path / "bias")["settings"]["estimates"] == 30
-
-
 def test_run_times_are_tabulated(trained, tmp_path):
     assert main(["run-times", "--runs", str(trained), "--out", str(tmp_path / "times.csv")]) == 0
     header, line = (tmp_path / "times.csv").read_text().splitlines()
@@ -181,12 +164,6 @@ def test_errors_in_settings_are_one_line(data, tmp_path, capsys):
     for text, words in (mistakes | {settings(batch=17): "got 17"}).items():
         assert words in refused(capsys, train(data, tmp_path / "run", text))
     assert not (tmp_path / "run").exists()
-
-
-def test_data_of_another_size_are_an_error(tmp_path, capsys):
-    arguments = ["data", "--name", "bars_and_stripes", "--rows", "31", "--out", str(tmp_path / "bars.npz")]
-    assert "rows: must " in refused(capsys, main(arguments))
-    assert not (tmp_path / "bars.npz").exists()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -19,15 +19,15 @@ def train(data, out, *arguments) -> int:
     return main(["train", "--data", str(data), "--out", str(out), *map(str, arguments)])
 
 
-def test_plain_options_train_on_a_file(file, tmp_path):
+def test_plain_options_train_on_a_file(own, tmp_path):
     options = "--batch", 3, "--estimator", "pcd", "--k", 2, "--rate", 0.5, "--trials", 2, "--seed", 13
-    assert train(file, tmp_path / "run", *PLAIN, *options) == 0
+    assert train(own, tmp_path / "run", *PLAIN, *options) == 0
     options = {"estimator": "pcd", "options": {"k": 2}, "rate": 0.5, "trials": 2, "seed": 13}
     expected = rbmbench.train(DATA, hidden=5, batch=3, iterations=11, **options)
     np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected.rbm.W)
     meta = results.read_meta(tmp_path / "run")
     assert meta["run"] == "run"
-    assert (meta["data"]["title"], meta["settings"]["data"]["options"]["path"]) == ("spins", str(file))
+    assert (meta["data"]["title"], meta["settings"]["data"]["options"]["path"]) == ("own", str(own))
 
 
 def test_plain_options_train_on_a_data_set_of_the_package(tmp_path):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Data of users: files of other programs, data frames and sparse matrices."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,15 +31,10 @@ def text(rows=DATA, separator=",", header=False, ends="\n", mark=""):
 
 FILES = {
     "header.csv": (text(header=True), ()),
-    "packed.csv.gz": (gzip.compress(text(header=True)), ()),
     "labels_last.csv": (text(np.column_stack([DATA, np.arange(ROWS)])), ("--drop-columns", "8")),
-    "labels_first.csv": (text(np.column_stack([np.arange(ROWS), DATA])), ("--drop-columns", "1")),
     "grey.csv": (text(np.where(DATA == 1, 0.875, 0.125)), ("--threshold", "0.5")),
-    "X.npz": (lambda path: np.savez(path, X=DATA), ()),
-    "keras.npz": (lambda path: np.savez(path, x_train=DATA, y_train=np.arange(ROWS)), ("--array", "x_train")),
     "capitals.NPZ": (lambda path: np.savez(path.open("wb"), x_train=DATA), ("--array", "x_train")),
     "sparse.npz": (lambda path: sparse.save_npz(path, sparse.csr_matrix(DATA)), ()),
-    "frame.parquet": (lambda path: pd.DataFrame(DATA, columns=NAMES).to_parquet(path), ()),
     "set.libsvm": (lambda path: dump_svmlight_file(DATA.astype(float), np.arange(ROWS), str(path)), ()),
 }
 

@@ -72,6 +72,7 @@ def test_messages_are_only_in_a_writable_log(monkeypatch, tmp_path, capfd, writa
 def test_log_has_the_line_of_an_error(data, tmp_path):
     assert main([*data, "--rows", "17", "--log", str(tmp_path / "x.log")]) == 2
     assert (tmp_path / "x.log").read_text().endswith("rows: must be 17, as in the configuration, got 16\n")
+    assert not (tmp_path / "bars.npz").exists()
 
 
 def test_log_has_the_traceback_of_a_defect(monkeypatch, tmp_path):

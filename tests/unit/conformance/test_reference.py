@@ -3,12 +3,14 @@
 
 import json
 import math
+from functools import reduce
 
 import numpy as np
 import pytest
 from conformance import reference
 from conformance.reference import FOLDER, STEPS
 from conformance.reference import INDEX as INDEX_NAME
+from core_helpers import Enumerated, all_states, sigmoid
 
 TOLERANCE = 1e-10
 """Relative to the larger of 1 and the number: a bound on the rounding of sums of up to 2^18 terms."""
@@ -30,50 +32,15 @@ def assert_close(array, expected) -> None:
     assert np.all(np.abs(array - expected) <= TOLERANCE * np.maximum(1, np.abs(expected)))
 
 
-def states(units: int) -> np.ndarray:
-    """Return all states of a layer, in any order."""
-    return np.array(np.meshgrid(*[[0.0, 1.0]] * units)).reshape(units, -1).T
+def log_visible(table: Enumerated) -> np.ndarray:
+    """Return the logarithms of the probabilities of the visible states."""
+    return np.logaddexp.reduce(-table.beta * table.energy, axis=1) - table.log_partition
 
 
-def log_sum(values: np.ndarray, axis=None) -> np.ndarray:
-    largest = values.max(axis=axis, keepdims=True)
-    return np.squeeze(largest, axis) + np.log(np.exp(values - largest).sum(axis=axis))
-
-
-class Joint:
-    """All states of both layers, and distributions computed from their energies."""
-
-    def __init__(self, arrays):
-        self.visible, self.hidden = states(len(arrays["b"])), states(len(arrays["c"]))
-        self.minus_energy = (
-            np.einsum("vi,ij,hj->vh", self.visible, arrays["W"], self.hidden)
-            + (self.visible * arrays["b"]).sum(1)[:, None]
-            + (self.hidden * arrays["c"]).sum(1)
-        )
-        self.log_partition = log_sum(self.minus_energy)
-        self.hidden_given_visible = np.exp(self.minus_energy - log_sum(self.minus_energy, 1)[:, None])
-        self.visible_given_hidden = np.exp(self.minus_energy - log_sum(self.minus_energy, 0))
-
-    def index(self, rows: np.ndarray) -> list[int]:
-        """Return the numbers of visible states."""
-        known = {tuple(state): number for number, state in enumerate(self.visible)}
-        return [known[tuple(map(float, row))] for row in rows]
-
-    def log_visible(self, beta: float) -> np.ndarray:
-        """Return the logarithms of the probabilities of the visible states at an inverse temperature."""
-        tempered = log_sum(beta * self.minus_energy, 1)
-        return tempered - log_sum(tempered)
-
-    def after(self, start: np.ndarray, k: int) -> np.ndarray:
-        """Return the distribution of the visible states after k Gibbs steps."""
-        for _ in range(k):
-            start = self.visible_given_hidden @ (self.hidden_given_visible.T @ start)
-        return start
-
-    def moments(self, of_visible: np.ndarray) -> list[np.ndarray]:
-        """Return the means of v h', v and h, where h is drawn from p(h|v)."""
-        joint = of_visible[:, None] * self.hidden_given_visible
-        return [self.visible.T @ joint @ self.hidden, joint.sum(1) @ self.visible, joint.sum(0) @ self.hidden]
+def moments(table: Enumerated, of_visible: np.ndarray) -> list[np.ndarray]:
+    """Return the means of v h', v and h, where h is drawn from p(h|v)."""
+    joint = of_visible[:, None] * table.hidden_given_visible
+    return [table.visible.T @ joint @ table.hidden, joint.sum(1) @ table.visible, joint.sum(0) @ table.hidden]
 
 
 def assert_parts(arrays, name: str, expected) -> None:
@@ -91,46 +58,44 @@ def test_set_has_the_sizes_in_its_index(models):
 @pytest.mark.parametrize("name", SMALL)
 def test_numbers_of_small_models_are_sums_over_all_states(models, name):
     arrays = models[name].arrays
-    joint, rows = Joint(arrays), arrays["rows"]
-    at = joint.index(rows)
-    assert_close(arrays["log_partition"], joint.log_partition)
-    assert_close(arrays["free_energy"], -log_sum(joint.minus_energy, 1)[at])
-    assert_close(arrays["log_likelihood"], joint.log_visible(1.0)[at])
-    assert_close(arrays["hidden_mean"], (joint.hidden_given_visible @ joint.hidden)[at])
-    data = np.bincount(at, minlength=len(joint.visible)) / len(rows)
-    positive = joint.moments(data)
-    model = joint.moments(np.exp(joint.log_visible(1.0)))
+    table, rows = Enumerated.of(models[name].rbm), arrays["rows"]
+    at = table.numbers_of(rows)
+    assert_close(arrays["log_partition"], table.log_partition)
+    assert_close(arrays["free_energy"], -np.logaddexp.reduce(-table.energy, axis=1)[at])
+    assert_close(arrays["log_likelihood"], log_visible(table)[at])
+    assert_close(arrays["hidden_mean"], (table.hidden_given_visible @ table.hidden)[at])
+    data = np.bincount(at, minlength=len(table.visible)) / len(rows)
+    positive = moments(table, data)
+    model = moments(table, np.exp(log_visible(table)))
     assert_parts(arrays, "gradient", [moment - other for moment, other in zip(positive, model, strict=True)])
     for k in STEPS:
-        negative = joint.moments(joint.after(data, k))
+        negative = moments(table, reduce(lambda law, _: law @ table.gibbs, range(k), data))
         assert_parts(arrays, f"cd_{k}", [moment - other for moment, other in zip(positive, negative, strict=True)])
     pseudo = np.zeros(len(rows))
     for unit in range(rows.shape[1]):
         flipped = rows.copy()
         flipped[:, unit] = 1 - flipped[:, unit]
-        log_pair = joint.log_visible(1.0)[np.array([at, joint.index(flipped)])]
-        pseudo += log_pair[0] - log_sum(log_pair, 0)
+        log_pair = log_visible(table)[np.array([at, table.numbers_of(flipped)])]
+        pseudo += log_pair[0] - np.logaddexp.reduce(log_pair, axis=0)
     assert_close(arrays["pseudo_log_likelihood"], pseudo)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_swap_acceptances_of_small_models_are_metropolis_ratios(models, name):
     arrays = models[name].arrays
-    joint, beta = Joint(arrays), arrays["beta"]
-    hidden = {tuple(state): number for number, state in enumerate(joint.hidden)}
-    of_visible = joint.index(arrays["swap_visible"])
-    of_hidden = [hidden[tuple(map(float, state))] for state in arrays["swap_hidden"]]
-    assert_close(arrays["energy"], -joint.minus_energy[of_visible, of_hidden])
-    assert_close(arrays["tempered_log_partition"], [log_sum(beta_i * joint.minus_energy) for beta_i in beta])
+    tables = [Enumerated.of(models[name].rbm, beta) for beta in arrays["beta"]]
+    of_visible = tables[0].numbers_of(arrays["swap_visible"])
+    of_hidden = (arrays["swap_hidden"] @ 2.0 ** np.arange(len(arrays["c"]) - 1, -1, -1)).astype(int)
+    assert_close(arrays["energy"], tables[0].energy[of_visible, of_hidden])
+    assert_close(arrays["tempered_log_partition"], [table.log_partition for table in tables])
     # Metropolis: the ratio of the probabilities of both chains after and before the swap.
-    log_joint = [beta_i * joint.minus_energy - log_sum(beta_i * joint.minus_energy) for beta_i in beta]
-    log_visible = [joint.log_visible(beta_i) for beta_i in beta]
-    for i in range(len(beta)):
-        for j in range(len(beta)):
+    log_joint = [-table.beta * table.energy - table.log_partition for table in tables]
+    for i, first in enumerate(tables):
+        for j, second in enumerate(tables):
             here, there = (of_visible[i], of_hidden[i]), (of_visible[j], of_hidden[j])
             ratio = log_joint[i][there] + log_joint[j][here] - log_joint[i][here] - log_joint[j][there]
             assert_close(arrays["swap_acceptance"][i, j], math.exp(min(0.0, ratio)))
-            log_p, other = log_visible[i], log_visible[j]
+            log_p, other = log_visible(first), log_visible(second)
             ratio = log_p[there[0]] + other[here[0]] - log_p[here[0]] - other[there[0]]
             assert_close(arrays["swap_acceptance_visible"][i, j], math.exp(min(0.0, ratio)))
 
@@ -140,7 +105,7 @@ def test_swap_acceptances_of_small_models_are_metropolis_ratios(models, name):
 def test_numbers_of_large_models_are_sums_over_the_hidden_states(models, name):
     arrays = models[name].arrays
     W, b, c, rows = (np.asarray(arrays[part], np.float64) for part in ("W", "b", "c", "rows"))
-    hidden, beta = states(len(c)), arrays["beta"]
+    hidden, beta = all_states(len(c)), arrays["beta"]
     parts = np.array_split(np.arange(len(hidden)), len(hidden) // 4096)
     log_weights = np.empty((len(beta), len(hidden)))
     for part in parts:
@@ -148,26 +113,22 @@ def test_numbers_of_large_models_are_sums_over_the_hidden_states(models, name):
         for number, beta_i in enumerate(beta):
             log_weights[number, part] = beta_i * (hidden[part] @ c) + np.logaddexp(0, beta_i * activation).sum(1)
     assert beta[-1] == 1
-    log_partition = log_sum(log_weights[-1])
-    assert_close(arrays["tempered_log_partition"], log_sum(log_weights, 1))
+    log_partition = np.logaddexp.reduce(log_weights[-1])
+    assert_close(arrays["tempered_log_partition"], np.logaddexp.reduce(log_weights, axis=1))
     assert_close(arrays["log_partition"], log_partition)
     of_hidden = np.exp(log_weights[-1] - log_partition)
     model = [np.zeros(W.shape), np.zeros(b.shape), of_hidden @ hidden]
     for part in parts:
-        joint = of_hidden[part, None] * logistic(hidden[part] @ W.T + b)
+        joint = of_hidden[part, None] * sigmoid(hidden[part] @ W.T + b)
         model[0] += joint.T @ hidden[part]
         model[1] += joint.sum(0)
-    hidden_mean = logistic(rows @ W + c)
+    hidden_mean = sigmoid(rows @ W + c)
     assert_close(arrays["hidden_mean"], hidden_mean)
     free_energy = -(rows * b).sum(1) - np.logaddexp(0, rows @ W + c).sum(1)
     assert_close(arrays["free_energy"], free_energy)
     assert_close(arrays["log_likelihood"], -free_energy - log_partition)
     data = [rows.T @ hidden_mean / len(rows), rows.mean(0), hidden_mean.mean(0)]
     assert_parts(arrays, "gradient", [moment - other for moment, other in zip(data, model, strict=True)])
-
-
-def logistic(activation: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(activation / 2))
 
 
 @pytest.mark.parametrize("name", [*SMALL, *LARGE])

@@ -264,16 +264,20 @@ def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
     np.testing.assert_array_equal(phases.state["visible"], chains)
 
 
-@pytest.mark.parametrize("name", [*CHAINS_FROM_THE_BATCH, "pcd"])
-@pytest.mark.parametrize("k", [0, -1, 1.5, 1.0, True, "1", None])
-def test_steps_must_be_a_positive_integer(name, k):
-    with pytest.raises(SettingsError, match=rf"^option 'k': must be an integer >= 1, got {k!r}\Z"):
-        estimators.create(name, k=k)
+STEPS_AND_CHAINS = [*((name, "k") for name in [*WEIGHTED, "cd", "pcd"]), ("cd", "chains"), ("pcd", "chains")]
+
+
+@pytest.mark.parametrize(("name", "option"), STEPS_AND_CHAINS)
+@pytest.mark.parametrize("value", [0, -1, 1.5, 1.0, True, "1"])
+def test_steps_and_chains_must_be_positive_integers(name, option, value):
+    with pytest.raises(SettingsError, match=rf"^option {option!r}: must be an integer >= 1, got {value!r}\Z"):
+        estimators.create(name, **{option: value})
 
 
 @pytest.mark.parametrize(
     ("name", "options", "line"),
     [
+        ("cd", {"k": None}, "option 'k': must be an integer >= 1, got None"),
         ("pop_cd_mixture", {"tau": 0}, "option 'tau': must be an integer >= 1, got 0"),
         ("parallel_tempering", {"sets": 0}, "option 'sets': must be an integer >= 1, got 0"),
         ("parallel_tempering", {"temperatures": 1}, "option 'temperatures': must be an integer >= 2, got 1"),

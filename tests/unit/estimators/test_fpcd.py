@@ -73,13 +73,6 @@ def test_fpcd_without_a_fast_rate_is_pcd_bit_for_bit(precision, options):
     assert fpcd.curve.value.tolist() == pcd.curve.value.tolist()
 
 
-def test_a_fast_rate_changes_the_model():
-    settings = {"hidden": N, "batch": 6, "iterations": 41}
-    pcd = trainer.train(binary_data(23, M), estimator="pcd", **settings)
-    fpcd = trainer.train(binary_data(23, M), estimator="fpcd", options={"fast_rate": 0.5}, **settings)
-    assert np.abs(fpcd.rbm.W - pcd.rbm.W).max() > 1e-3
-
-
 def test_gradient_is_the_difference_of_phases_summed_once(rbm):
     (batch,) = batches(1)
     estimator, stream = estimators.create("fpcd", fast_rate=0.4), training_stream(R)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from core_helpers import binary_data, training_stream
+from core_helpers import binary_data, random_rbm, training_stream
 
 from rbmbench import estimators
 from rbmbench.kernels import chain_kernels, kernels_for, ways
@@ -26,10 +26,8 @@ def tables():
 
 
 def normal_rbm(visible, hidden, width, replicas=2, bias=0.0):
-    rng = np.random.default_rng(visible)
-    shapes = (replicas, visible, hidden), (replicas, visible), (replicas, hidden)
-    W, b, c = (rng.normal(0, width, shape).astype(np.float32) for shape in shapes)
-    return RBM(W, b + np.float32(bias), c)
+    rbm = random_rbm(visible, hidden, (replicas,), width, visible, np.float32)
+    return RBM(rbm.W, rbm.b + np.float32(bias), rbm.c)
 
 
 def states_of_half_steps(rbm, mean, half_steps, stream):

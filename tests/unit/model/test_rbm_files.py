@@ -8,7 +8,7 @@ from core_helpers import random_rbm
 
 import rbmbench
 from rbmbench import RBM
-from rbmbench.base.errors import DataError, ResultsError, SettingsError
+from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.io import results
 
 M, N = 5, 3
@@ -21,22 +21,6 @@ def test_samples_have_the_leading_axes_of_the_parameters(leading):
     assert (samples.shape, samples.dtype, samples.max()) == ((*leading, 11, M), np.uint8, 1)
     np.testing.assert_array_equal(samples, rbm.sample(11, seed=13, sweeps=2))
     assert (samples != rbm.sample(11, seed=17, sweeps=2)).any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"count": 0}, "option 'count': must be an integer >= 1, got 0"),
-        ({"count": 2.5}, "option 'count': must be an integer >= 1, got 2.5"),
-        ({"count": 2, "seed": -1}, "option 'seed': must be an integer >= 0, got -1"),
-        ({"count": 2, "seed": "x"}, "option 'seed': must be an integer >= 0, got 'x'"),
-        ({"count": 2, "sweeps": 0}, "option 'sweeps': must be an integer >= 1, got 0"),
-        ({"count": 2, "temperatures": 1}, "option 'temperatures': must be an integer >= 2, got 1"),
-    ],
-)
-def test_invalid_arguments_of_sample_raise_a_one_line_error(arguments, message):
-    with pytest.raises(SettingsError, match=f"^{message}"):
-        random_rbm(M, N).sample(**arguments)
 
 
 @pytest.mark.parametrize("leading", [(), (2,)])

@@ -194,20 +194,9 @@ def test_compared_is_omitted_by_default_and_needs_tempering():
         parse(AnnealingSettings, {"compared": 3}, "test")
 
 
-def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
-    expected = annealed_curve(result.snapshots, DATA, ANNEALING)
-    assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
-    path, calls = tmp_path / "evaluation.npz", []
-
-    def progress(done, total, value=None):
-        calls.append((done, total))
-        if done == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(path), progress=progress)
-    more = {"checkpointer": Checkpointer(path), "progress": lambda *call: calls.append(call[:2])}
-    assert annealed_curve(result.snapshots, DATA, ANNEALING, **more).equals(expected)
+def test_progress_counts_snapshots(result):
+    calls = []
+    annealed_curve(result.snapshots, DATA, ANNEALING, progress=lambda *call: calls.append(call[:2]))
     assert [call for call in calls if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert calls == sorted(calls)
 

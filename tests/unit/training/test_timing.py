@@ -2,6 +2,7 @@
 from collections import Counter
 from functools import partial
 from itertools import permutations
+from types import SimpleNamespace
 
 import pytest
 from core_helpers import binary_data
@@ -39,18 +40,12 @@ def test_rounds_balance_the_order_of_algorithms():
     assert set(first.values()) == {4}
 
 
-def test_iterations_within_a_time_are_estimated():
-    clock = iter(range(1, 10**6))
-
-    class Busy:
-        """Iterations of 2000 sums."""
-
-        def advance(self, iterations):
-            sum(next(clock) for _ in range(2000 * iterations))
-
-    count = iterations_within(Busy(), 0.02)
-    assert 10 < count < 2000  # 2000 sums take 50 to 500 microseconds
-    assert iterations_within(Busy(), 1e-9) == 1
+def test_iterations_within_a_time_are_estimated(monkeypatch):
+    # An iteration takes 3 s of a simulated clock.
+    clock = [0.0]
+    monkeypatch.setattr(timing, "process_time", lambda: clock[0])
+    steps = SimpleNamespace(advance=lambda iterations: clock.append(clock.pop() + 3.0 * iterations))
+    assert [iterations_within(steps, seconds) for seconds in (1e-9, 3.0, 600.0)] == [1, 1, 200]
 
 
 @pytest.mark.parametrize("iterations", [2, 7, 13])

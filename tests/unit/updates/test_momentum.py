@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Momentum: steps against the heavy ball with enumerated gradients, checkpoints, invalid options."""
+"""Momentum: steps against the heavy ball with enumerated gradients."""
 
 import numpy as np
 import pytest
 from core_helpers import Enumerated, binary_data, random_rbm, training_stream
 
-import rbmbench
 from rbmbench import estimators, updates
-from rbmbench.base.errors import SettingsError
 
 REPLICAS, M, N, ROWS = 2, 5, 3, 13
 DATA = binary_data(ROWS, M)
@@ -34,15 +32,3 @@ def test_steps_are_those_of_the_heavy_ball_with_enumerated_gradients(momentum):
         for r in range(REPLICAS):
             np.testing.assert_allclose(flat(rbm[r]), expected[r], rtol=0, atol=1e-12)
     np.testing.assert_allclose(memory["velocity_b"], [v[M * N : M * N + M] for v in velocity], rtol=0, atol=1e-12)
-
-
-def test_train_accepts_momentum_as_update_rule():
-    rule = {"name": "momentum", "options": {"momentum": np.float32(0.5)}}
-    result = rbmbench.train(DATA, hidden=N, batch=5, iterations=7, update=rule)
-    assert result.settings.schedule[0].update.options == {"momentum": 0.5}
-
-
-@pytest.mark.parametrize("momentum", [-0.1, 1, float("nan"), "0.1", True])
-def test_invalid_options_raise(momentum):
-    with pytest.raises(SettingsError, match=r"option 'momentum': must be a number >= 0 and < 1, got .*"):
-        updates.create("momentum", momentum=momentum)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Update rules S-DCP, centered gradient, CS-DCP and spectral descent, against references and enumeration."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, sigmoid, training_stream
@@ -306,18 +308,19 @@ def test_rules_with_inner_steps_raise_for_chains_that_cannot_continue(name, esti
         trainer.run(DATA, settings)
 
 
-@pytest.mark.parametrize("name", ["centered", "cs_dcp"])
-@pytest.mark.parametrize("sliding", [-0.1, 1.5, float("nan"), "0.1", True])
-def test_invalid_sliding_factors_raise(name, sliding):
-    with pytest.raises(SettingsError, match=r"^option 'sliding': must be a number from 0 to 1, got .*"):
-        updates.create(name, sliding=sliding)
-
-
-@pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
-@pytest.mark.parametrize("steps", [0, 1.5, "2", True])
-def test_invalid_inner_steps_raise(name, steps):
-    with pytest.raises(SettingsError, match=r"^option 'inner_steps': must be an integer >= 1, got .*"):
-        updates.create(name, inner_steps=steps)
+@pytest.mark.parametrize(
+    ("names", "option", "values", "allowed"),
+    [
+        (("centered", "cs_dcp"), "sliding", (-0.1, 1.5, float("nan"), "0.1", True), "a number from 0 to 1"),
+        (("sdcp", "cs_dcp"), "inner_steps", (0, 1.5, "2", True), "an integer >= 1"),
+        (("momentum",), "momentum", (-0.1, 1, float("nan"), "0.1", True), "a number >= 0 and < 1"),
+        (("weight_decay",), "decay", (-0.1, 1, float("nan"), "0.1", True), "a number >= 0 and < 1"),
+    ],
+)
+def test_invalid_options_raise(names, option, values, allowed):
+    for name, value in product(names, values):
+        with pytest.raises(SettingsError, match=rf"^option {option!r}: must be {allowed}, got .*"):
+            updates.create(name, **{option: value})
 
 
 # Costs.
