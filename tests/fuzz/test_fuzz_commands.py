@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import socket
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -231,7 +230,6 @@ def test_reports_of_invalid_results_end_with_a_one_line_error(results, monkeypat
 # Whole files and command lines, in a folder outside of which nothing may be written; `many` as for readers.
 
 many = settings(max_examples=settings.default.max_examples if THOROUGH else few.max_examples)
-KEYS = ("popcd", "ucd", "cd_bias_bound", "rates_fpcd", "sdcp")
 
 
 @pytest.fixture(scope="module")
@@ -271,39 +269,6 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(couple, "meeting_steps", lambda _: 7.0)
     with writes_only_below(tmp_path_factory.getbasetemp()):
         yield
-
-
-def test_invalid_configurations_are_checked_with_a_one_line_error(repository, at_work):
-    # Papers, claims and overlays, changed as values or as text.
-    known = {Path("config", part, f"{key}.yaml") for part in ("papers", "claims") for key in KEYS}
-    valid = {file: yaml.safe_load((repository / file).read_text()) for file in known}
-    for scale in ("desktop", "smoke"):
-        overrides = yaml.safe_load((repository / "config" / f"{scale}.yaml").read_text())["overrides"]
-        for key, changes in overrides.items():
-            overlay = {"scale": scale, "papers": [key], "overrides": {key: changes}}
-            valid[Path("config", f"{scale}_{key}.yaml")] = overlay
-
-    def near(file):
-        text = yaml.safe_dump(valid[file], sort_keys=False, width=1000)
-        as_values = edited(valid[file]).map(lambda values: yaml.safe_dump(values, sort_keys=False).encode())
-        return st.tuples(st.just(file), as_values | mutated_text(text))
-
-    @many
-    @given(st.sampled_from(sorted(valid)).flatmap(near))
-    def holds(drawn):
-        file, content = drawn
-        file.write_bytes(content)
-        overlay = Path("config/tiny.yaml") if file in known else file
-        if file in known:
-            overlay.write_text(f"scale: tiny\npapers: [{file.stem}]\n")
-        try:
-            call_command("config", "check", "config/config.yaml", overlay)
-            call_command("forecast", "--configfile", overlay, "--results", "empty")
-        finally:
-            if file in known:
-                shutil.copyfile(repository / file, file)
-
-    holds()
 
 
 def small(values):
