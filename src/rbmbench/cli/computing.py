@@ -12,7 +12,7 @@ from rbmbench import datasets, jobs
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings, Settings
-from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
+from rbmbench.cli.parser import ONE_STAGE, checkpoint_seconds, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.datasets.user_file import ending
@@ -58,7 +58,8 @@ def evaluate(arguments: Namespace) -> None:
     if not isinstance(changes, dict):
         raise SettingsError(f"{place}: must be a mapping, got {changes!r}")
     _check_start(arguments)
-    for folder in _one_by_one(arguments.again):
+    tasks = []
+    for folder in arguments.again:
         meta, layout = results.read_meta(folder), Layout(str(folder.absolute().parent.parent))
         if "evaluation" not in meta:
             raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
@@ -68,7 +69,9 @@ def evaluate(arguments: Namespace) -> None:
         files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["run"].partition("-")[0])}
         values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
         values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
-        kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
+        tasks.append(task_of(Namespace(**vars(arguments) | values), settings))
+    for task in _one_by_one(tasks):
+        kind.compute(task)
 
 
 def bundle(arguments: Namespace) -> None:
@@ -97,6 +100,8 @@ def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
     names = ("out", "data", "model", "checkpoint", "checkpoint_seconds", "threads", "scale", "backend")
     names += ("run_id", "block")
     values = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    if "checkpoint_seconds" not in values:
+        values["checkpoint_seconds"] = checkpoint_seconds()
     needs, watch = tuple(getattr(arguments, "needs", None) or ()), partial(shown_progress, value="mean log-likelihood")
     return jobs.Task(settings, needs=needs, signals=StopSignals(), watch=watch, **values)
 

@@ -6,7 +6,7 @@ Modules are imported in the functions that use them, so that a broken one affect
 
 import json
 import os
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -126,20 +126,13 @@ def gpus() -> Iterator[Finding]:
 
 def environment() -> Iterator[Finding]:
     """Yield the variables of this package; unknown names with its prefix are a warning."""
-    from rbmbench.cli.parser import SECONDS
     from rbmbench.datasets import without_credentials
 
     for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_")):
-        value = os.environ[name]
-        if name not in OWN_VARIABLES:
+        if name in OWN_VARIABLES:
+            yield Finding(name, without_credentials(os.environ[name]))
+        else:
             yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
-            continue
-        try:
-            if name == "RBMBENCH_CHECKPOINT_SECONDS" and value:
-                SECONDS(value)
-            yield Finding(name, without_credentials(value))
-        except ArgumentTypeError as error:
-            yield Finding(name, str(error), FAILED)
     yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
 
 
@@ -148,6 +141,7 @@ def backend() -> Iterator[Finding]:
     import numpy as np
 
     from rbmbench.base.errors import SettingsError
+    from rbmbench.cli.parser import checkpoint_seconds
     from rbmbench.kernels import backend_name, backends, ways
     from rbmbench.training import fused
     from rbmbench.training.timing import step_settings
@@ -165,6 +159,7 @@ def backend() -> Iterator[Finding]:
             yield Finding("RBMBENCH_BACKEND", backends.choose(requested, 0.0).arrays.__name__)
         fused.check_switch()
         ways.check_switch()
+        checkpoint_seconds()
     except SettingsError as error:
         yield Finding("environment", str(error), FAILED)
 

@@ -104,8 +104,18 @@ def _number(least: float, most: float, kind: type, allowed: str = "") -> Callabl
 
 
 SECONDS = _number(0, math.inf, float)
+SECONDS_VARIABLE = "RBMBENCH_CHECKPOINT_SECONDS"
 FINITE = _number(-LARGEST, LARGEST, float, "a finite number")
 POSITIVE = _number(sys.float_info.min, LARGEST, float, "a finite number above 0")
+
+
+def checkpoint_seconds() -> float | None:
+    """Return the least time between two checkpoints that the environment has; a wrong one is a `SettingsError`."""
+    text = os.environ.get(SECONDS_VARIABLE)
+    try:
+        return SECONDS(text) if text else None
+    except ArgumentTypeError as error:
+        raise SettingsError(f"{SECONDS_VARIABLE}: {error}") from None
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -234,14 +244,13 @@ CLAIMS = {"--claims": _required_file("claims, one file per paper", nargs="+")}
 
 
 def _resumable() -> dict[str, dict]:
-    """Return the arguments of checkpoints and backend; their defaults are read from the environment now."""
-    seconds, backend = (os.environ.get(f"RBMBENCH_{name}") for name in ("CHECKPOINT_SECONDS", "BACKEND"))
-    least = "least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)"
+    """Return the arguments of checkpoints and backend."""
+    least = f"least time between two checkpoints (default: the variable {SECONDS_VARIABLE}, or 20)"
     arrays = "arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)"
     return {
         "--checkpoint": _file("checkpoint to resume from, and to write"),
-        "--checkpoint-seconds": _argument("SECONDS", least, type=SECONDS, default=seconds or None),
-        "--backend": _name(arrays, default=backend or "auto"),
+        "--checkpoint-seconds": _argument("SECONDS", least, type=SECONDS),
+        "--backend": _name(arrays, default=os.environ.get("RBMBENCH_BACKEND") or "auto"),
     }
 
 

@@ -77,22 +77,24 @@ class Checks:
 
     def check_panel(self, panel: Panel, algorithms: Iterable[str], location: tuple) -> None:
         """Refuse unknown data, schedules or proxies that do not fit, and sizes that are too large."""
-        paper = self.paper
+        paper, defaults = self.paper, self.paper.defaults
         self.check_labels([paper.algorithms[name].label for name in algorithms], location)
         self.check_names("data set", (panel.data,), paper.data, (*location, "data"))
         self.check_schedules(panel, algorithms, location)
         self.check_sizes_of(panel.data, panel.hidden, algorithms, location)
-        proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+        proxy, rows = panel.proxy or defaults.proxy, paper.data[panel.data].rows
         self.check_rows(panel.batch, panel.data, (*location, "batch"))
         if proxy and proxy.rows and proxy.rows > rows:
             message = f"must be at most as many rows as the data set has, {rows}, got {proxy.rows}"
             raise self.refuse((*location, "proxy", "rows"), message)
-        size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
-        if panel.bias_bound or paper.defaults.bias_bound:
+        size = paper.data[panel.data].visible, panel.hidden, panel.trials or defaults.trials
+        if panel.bias_bound or defaults.bias_bound:
             with self._placed((*location, "hidden")):
                 check_sizes(*size[:2])
+        evaluate_at = defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at
+        evaluations = panel.iterations, panel.evaluate_every or defaults.evaluate_every, evaluate_at
         with self._placed(location):
-            check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
+            check_snapshots_fit(*size, *evaluations, defaults.precision)
 
     def check_rows(self, number: int | None, data: str, location: tuple) -> None:
         """Refuse more rows than a data set has."""

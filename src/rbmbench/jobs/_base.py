@@ -233,7 +233,12 @@ class Measurement(JobKind):
     def gather(self, task, folders):
         gather_file = {".parquet": self._gathered_table, ".npz": self._gathered_arrays}
         files = {name: gather_file[Path(name).suffix](folders, name) for name in self.files}
-        self._write(task, files, gathered_meta(task, [results.read_meta(folder) for folder in folders]))
+        metas = [results.read_meta(folder) for folder in folders]
+        self._write(task, files, gathered_meta(task, metas) | self.gathered(metas))
+
+    def gathered(self, metas: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+        """Return the further keys of ``meta.json`` that differ between blocks, from those of the blocks."""
+        return {}
 
     def _gathered_table(self, folders: Sequence[Path], name: str) -> pd.DataFrame:
         table = pd.concat([results.read_table(folder, name) for folder in folders], ignore_index=True)

@@ -111,8 +111,8 @@ class EvaluateJob(JobKind):
             counts.update(likelihood_of_rows(rows, m, n))
             total.update(times(counts, run.trials * models))
         most = max(at_once for *_, at_once in parts)
-        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * most * (m + n)
-        memory = {"process": 1, "kept entry": rows * m, "byte": kept}
+        kept = np.dtype(run.precision).itemsize * run.trials * m * n * snapshots(run, m)
+        memory = {"process": 1, "kept entry": rows * m, "byte": kept + 16 * run.trials * most * (m + n)}
         return Work(measuring(total), memory)
 
     def probe(self, settings, visible, hidden, precision):

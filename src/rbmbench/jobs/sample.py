@@ -39,6 +39,16 @@ class SampleJob(Measurement):
         meta = {"grids": grids, "seconds_per_sample": sampled.seconds}
         return Results({ISL: sampled.likelihoods, SHOWN: sampled.shown}, meta)
 
+    def gathered(self, metas):
+        """See `Measurement`. Times are means over the chains of all blocks."""
+        blocks, trials = [meta["seconds_per_sample"] for meta in metas], [meta["block"][1] for meta in metas]
+        pairs = {name: zip(*(block[name] for block in blocks), strict=True) for name in blocks[0]}
+        means = {
+            name: [None if None in times else float(np.average(times, weights=trials)) for times in settings]
+            for name, settings in pairs.items()
+        }
+        return {"seconds_per_sample": means}
+
     def work(self, settings, sizes, pilot=False):
         rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
         validation, test = (sizes.held_out.get(name, ASSUMED_ROWS) for name in ("validation", "test"))

@@ -6,7 +6,7 @@ its parameters, which are evaluated by annealed importance sampling after traini
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -187,17 +187,30 @@ class BiasOfCD:
         return self._settings.bias_bound.k or stage.estimator.options.get("k", 1)
 
 
-def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:
+def check_snapshots_fit(
+    visible: int,
+    hidden: int,
+    trials: int,
+    iterations: int,
+    evaluate_every: int,
+    evaluate_at: Sequence[int] = (),
+    precision: str = "float32",
+) -> None:
     """Raise a `SettingsError` if the parameters or the snapshots of a run do not fit in memory."""
     check_parameters_fit(visible, hidden, trials)
     if is_enumerable(visible, hidden):
         return
-    least = math.ceil(4.0 * trials * (visible * hidden + visible + hidden) * iterations / MOST_SNAPSHOT_BYTES)
-    if evaluate_every < least:
-        raise SettingsError(
-            f"evaluate_every: must be at least {least}, got {evaluate_every}: the likelihood of {visible} visible and "
-            f"{hidden} hidden units is estimated after the run, from snapshots, which would fill the memory"
-        )
+    snapshot_bytes = np.dtype(precision).itemsize * trials * (visible * hidden + visible + hidden)
+    further = sum(iteration < iterations for iteration in evaluate_at)
+    reason = (
+        f"the likelihood of {visible} visible and {hidden} hidden units is estimated after the run, from snapshots, "
+        "which would fill the memory"
+    )
+    if (left := MOST_SNAPSHOT_BYTES - further * snapshot_bytes) <= 0:
+        most = math.ceil(MOST_SNAPSHOT_BYTES / snapshot_bytes) - 1
+        raise SettingsError(f"evaluate_at: must be at most {most} iterations, got {further}: {reason}")
+    if evaluate_every < (least := math.ceil(snapshot_bytes * iterations / left)):
+        raise SettingsError(f"evaluate_every: must be at least {least}, got {evaluate_every}: {reason}")
 
 
 class Evaluator:

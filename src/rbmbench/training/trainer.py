@@ -138,7 +138,8 @@ def run(
     ways.check_switch()
     device_data = on_backend(data, chosen.arrays)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
-    check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
+    evaluations = settings.iterations, settings.evaluate_every, settings.evaluate_at
+    check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, *evaluations, settings.precision)
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
     held_out = held_out_rows(settings, parts)
     evaluate = Evaluator(data, settings, held_out)

@@ -99,10 +99,10 @@ def test_every_environment_variable_is_listed(repository):
 
 def test_seconds_between_checkpoints_that_are_no_number_are_a_failure(monkeypatch):
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "7.5")
-    assert not any(finding.state for finding in doctor.environment())
+    assert not any(finding.state for finding in doctor.backend())
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "soon")
-    (finding,) = (finding for finding in doctor.environment() if finding.subject == "RBMBENCH_CHECKPOINT_SECONDS")
-    assert finding == ("RBMBENCH_CHECKPOINT_SECONDS", "must be from 0 to inf, got 'soon'", FAILED)
+    *_, finding = doctor.backend()
+    assert finding == ("environment", "RBMBENCH_CHECKPOINT_SECONDS: must be from 0 to inf, got 'soon'", FAILED)
 
 
 def test_a_password_is_not_shown(monkeypatch):

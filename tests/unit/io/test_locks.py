@@ -100,10 +100,12 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "soon"])
-def test_invalid_times_between_checkpoints_are_an_error(text, capsys, monkeypatch):
-    arguments = ["train", "--settings", "{}", "--out", "x", "--data", "x", "--run-id", "x"]
+def test_invalid_times_between_checkpoints_are_an_error(text, capsys, monkeypatch, tmp_path):
+    settings = '{"visible": 3, "hidden": 2, "coupling": "general", "replications": 5, "longest": 7}'
+    arguments = ["job", "couple", "--settings", settings, "--out", str(tmp_path)]
     assert main([*arguments, "--checkpoint-seconds", text]) == 2
     assert "argument --checkpoint-seconds: " in capsys.readouterr().err
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", text)
     assert main(arguments) == 2
-    assert "argument --checkpoint-seconds: " in capsys.readouterr().err
+    assert f"error: RBMBENCH_CHECKPOINT_SECONDS: must be from 0 to inf, got {text!r}" in capsys.readouterr().err
+    assert main([*arguments, "--checkpoint-seconds", "7"]) == 0

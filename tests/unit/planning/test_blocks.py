@@ -108,6 +108,9 @@ def test_joined_blocks_of_a_measurement_equal_the_undivided_job(compute, kind, m
     assert set(meta) - {"blocks"} == set(expected)
     keys = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
     assert {key: meta[key] for key in keys} == {key: expected[key] for key in keys}
+    if kind == "sample":
+        one, others = (results.read_meta(folder)["seconds_per_sample"]["gibbs"][1] for folder in folders)
+        assert meta["seconds_per_sample"]["gibbs"][1] == pytest.approx((one + (parts - 1) * others) / parts)
 
 
 @pytest.mark.parametrize(("hidden", "methods"), [(5, ["exact", "parallel_tempering"]), (421, ["parallel_tempering"])])

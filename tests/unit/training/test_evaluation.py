@@ -371,6 +371,10 @@ def test_invalid_arguments_of_evaluate_again_raise_a_one_line_error(scale, capsy
     assert "--settings: particles: must " in capsys.readouterr().err
     assert evaluate_again(scale, {}, "--again", str(scale / "runs" / RUN_ID)) == 2
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
+    both = [str(scale / folder) for folder in ("evaluations/toy-ais-0123456789", f"runs/{RUN_ID}")]
+    assert evaluate_again(scale, {"particles": 7}, "--again", *both) == 2
+    assert f"got {both[1]}, which is none" in capsys.readouterr().err
+    assert len(list((scale / "evaluations").iterdir())) == 1  # folders are checked before one is evaluated
     (scale / "datasets" / "bars.npz").rename(scale / "elsewhere.npz")
     assert evaluate_again(scale, {"particles": 7}) == 2
     assert f"{scale / 'datasets' / 'bars.npz'}: no such file" in capsys.readouterr().err
