@@ -140,11 +140,6 @@ def codes_of_bundle(bundle, wildcards):
     return [code_of_job(job) for job in bundle.jobs]
 
 
-def most_megabytes(bundle, wildcards, attempt):
-    """Return the MB that a bundle requests at an attempt: those of its largest job."""
-    return max(request_of(job.id).megabytes_at(attempt) for job in bundle.jobs)
-
-
 @cache
 def counted():
     """Return the jobs of the plan with their work, by id."""

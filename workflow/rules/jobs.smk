@@ -61,7 +61,7 @@ for bundle in BUNDLES:
             LAYOUT.log("bundles", bundle.id),
         priority: max(priority_of(job.id) for job in bundle.jobs)
         resources:
-            mem_mb=partial(most_megabytes, bundle),
+            mem_mb=more_each_attempt(max(request_of(job.id).megabytes for job in bundle.jobs)),
             runtime=more_each_attempt(LEAST_MINUTES),
             gpu=gpus_of(jobs.of_name(bundle.jobs[0].kind)),
         params:

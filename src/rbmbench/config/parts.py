@@ -220,6 +220,12 @@ class Panel(Settings):
     )
     printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 
+    @model_validator(mode="after")
+    def _costs_have_a_budget(self) -> Self:
+        if self.evaluate_at_products and not self.products:
+            raise ValueError("evaluate_at_products: needs products, the budget")
+        return self
+
 
 class SamplerEntry(Look):
     """A sampler as a paper uses it: with its options, and a grid of values to try."""

@@ -108,6 +108,7 @@ EXPECTED = nested("algorithms", "own", {"label": "expected", "estimator": "expec
         (nested(*PANEL_A, "mark", 1), ["figures.fig1.panels.a.mark", "got 1", "less than 1"]),
         (nested(*PANEL_2A, "hidden", 500), ["fig2.panels.a", "500 hidden", "evaluate_every: must", "at least 184"]),
         (nested(*PANEL_2A, "hidden", 500) | nested("defaults", "precision", "float64"), ["panels.a", "at least 367"]),
+        (nested(*PANEL_A, "evaluate_at_products", [3]), ["fig1.panels.a", "evaluate_at_products: needs products"]),
         (nested(*PANEL_2A, {"hidden": 500, "evaluate_at": [*range(1, 9)]}), ["fig2.panels.a", "at least 260"]),
         (nested(*PANEL_2A, {"hidden": 500, "evaluate_at": [*range(1, 99)]}), ["fig2.panels.a", "evaluate_at: must be"]),
         (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "got 1"]),

@@ -89,9 +89,8 @@ def records_of(meta: Mapping[str, Any]) -> list[Record]:
     # Results of early versions had dense products alone; random models have no data, and no record of their steps.
     if not meta["data"] or "backend_products" not in meta.get("evaluation", meta):
         return []
-    rows = meta["data"]["rows"]
-    held_out = rows if isinstance(rows, dict) else {}
-    train, m = rows["train"] if held_out else rows, meta["data"]["visible"]
+    held_out, m = meta["data"]["rows"], meta["data"]["visible"]
+    train = held_out["train"]
     if not isinstance(settings, RunSettings):
         if "hidden" not in meta:  # the same early versions
             return []
