@@ -171,7 +171,8 @@ def _kind(name: str, value: Any, published: Any, stand_in: bool) -> str:
     if stand_in and name.removeprefix("estimate.").partition(".")[0] in ("data", "batch"):
         return "data"
     if name.startswith(TRIED):
-        return "budget" if set(value or ()) < set(published or ()) else "setting"
+        ours, theirs = value or (), published or ()
+        return "budget" if len(ours) < len(theirs) and all(entry in theirs for entry in ours) else "setting"
     return "budget" if name in BUDGETS and not (name in ENDS and value > (published or 0)) else "setting"
 
 

@@ -119,6 +119,7 @@ SAMPLING = {
     "samplers": [
         ({"samplers": {"rates_herding": {"grid": {"fast_rate": [0.01]}}}}, (RATES, BUDGET)),
         ({"samplers": {"rates_herding": {"grid": {"fast_rate": [0.01, 0.3]}}}}, (RATES, SETTING)),
+        ({"samplers": {"rates_herding": {"grid": {"fast_rate": [0.01, [0.1]]}}}}, (RATES, SETTING)),
         ({"samplers": {"parallel_tempering": {"options": {"temperatures": 5}}}}, ("samplers.temperatures", SETTING)),
     ],
     "samples": [(samples(samples=500), ("samples", BUDGET)), (samples(samples=300_000), ("samples", SETTING))],
