@@ -5,7 +5,7 @@ import copy
 import json
 
 import pytest
-from tiny_paper import FILES, PAPER, add_tiny_paper, without_bundles
+from tiny_paper import FILES, PAPER, add_tiny_paper
 
 ESTIMATOR = """
 from rbmbench.estimators import REGISTRY
@@ -63,7 +63,6 @@ def test_jobs_use_and_record_plugins(workspace):
     del paper["tables"]
     add_tiny_paper(workspace, paper, {"claims": []})
     workspace.edit("config/tiny.yaml", "plugins", ["plugins"])
-    without_bundles(workspace)
     models = [name for name in workspace.planned(*FILES, "--", "tiny_fig2") if name.endswith("model.npz")]
     workspace.snakemake(*FILES, "--", *models)
     files = workspace.folder.glob("results/tiny/runs/*/meta.json")

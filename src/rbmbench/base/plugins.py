@@ -157,8 +157,13 @@ def use(module: str) -> None:
     _used[module] = None
 
 
+def forget_uses() -> None:
+    """Forget the parts that this process has used: it begins another computation."""
+    _used.clear()
+
+
 def used() -> list[dict[str, str]]:
-    """Return the plug-ins that this process has used: name, file (without folder), sha256; package and version."""
+    """Return the plug-ins that this computation has used: name, file (without folder), sha256; package and version."""
     records = []
     for module in _used:
         plugin = plugin_of(module)

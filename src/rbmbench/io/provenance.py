@@ -105,9 +105,10 @@ def peak_memory_mb() -> float:
 
 
 def restart() -> None:
-    """Count time and memory from now on: this process begins another computation."""
+    """Count time, memory and plug-ins from now on: this process begins another computation."""
     global _restarted
     _restarted = time.monotonic()
+    plugins.forget_uses()
     with suppress(OSError):  # resets VmHWM, on Linux
         Path("/proc/self/clear_refs").write_text("5")
 

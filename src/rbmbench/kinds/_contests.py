@@ -39,7 +39,8 @@ class Contest(Settings):
     data: Name = Field(description="key of the data set in this file's data")
     hidden: Count = Field(description="hidden units")
     products: Positive = Field(
-        description="budget of a trial: matrix products of a mini-batch with W, as Estimator.products counts them"
+        lt=2**31,
+        description="budget of a trial: matrix products of a mini-batch with W, as Estimator.products counts them",
     )
     rates: Annotated[tuple[Rate, ...], Field(min_length=1)] | None = Field(
         default=None, description="learning rates that are tried with every algorithm; null: those of the figure"

@@ -16,6 +16,7 @@ from rbmbench.base.settings import (
     GroundTruthSettings,
     Positive,
     Settings,
+    Several,
     TemperatureCount,
 )
 from rbmbench.config.checks import Checks
@@ -58,7 +59,7 @@ class TruthBudget(Settings):
 
     chains: TemperatureCount = Field(description="inverse temperatures")
     burn_in: CountOrZero = Field(description="steps before the first sample")
-    samples: Count = Field(description="samples the model expectation is averaged over")
+    samples: Several = Field(description="samples the model expectation is averaged over")
 
 
 class EstimatedModels(Panel):
@@ -106,7 +107,7 @@ class PublishedEntry(Settings):
 class Published(Settings):
     """A published table of bias and variance, and the budgets behind it."""
 
-    estimates: Count | None = Field(default=None, description="gradient estimates per model")
+    estimates: Several | None = Field(default=None, description="gradient estimates per model")
     iterations: dict[Name, Count] = Field(default={}, description="iterations of training, by row")
     entries: tuple[PublishedEntry, ...] = Field(default=(), description="the numbers of the table")
 
@@ -234,7 +235,7 @@ class BiasVariance(Kind):
     trained_with: Name = Field(description="key of the algorithm that trains the models")
     estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
     models: Count = Field(description="trained models per row")
-    estimates: Count = Field(description="gradient estimates per estimator and model")
+    estimates: Several = Field(description="gradient estimates per estimator and model")
     ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
     rows: Annotated[dict[Name, EstimatedModels], Field(min_length=1)] = Field(description="the rows, by name")
 

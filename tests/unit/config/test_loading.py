@@ -111,6 +111,7 @@ EXPECTED = nested("algorithms", "own", {"label": "expected", "estimator": "expec
         (nested(*PANEL_A, "evaluate_at_products", [3]), ["fig1.panels.a", "evaluate_at_products: needs products"]),
         (nested(*PANEL_2A, {"hidden": 500, "evaluate_at": [*range(1, 9)]}), ["fig2.panels.a", "at least 260"]),
         (nested(*PANEL_2A, {"hidden": 500, "evaluate_at": [*range(1, 99)]}), ["fig2.panels.a", "evaluate_at: must be"]),
+        (nested("tables", "table1", "estimates", 1), ["tables.table1.estimates", "got 1"]),
         (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "got 1"]),
         (with_schedule(PCD, CD), ["algorithms.staged", "'until' must ascend", "got [None, None]"]),
         (with_schedule(PCD | {"until": 7}, CD | {"until": 7}), ["algorithms.staged", "got [7, 7]"]),
@@ -321,14 +322,15 @@ def test_a_key_that_breaks_names_of_targets_is_an_error(config, key):
     )
 
 
-def test_a_budget_below_an_iteration_is_an_error(config):
-    contests = {"bars_and_stripes": {"products": 1}}
+@pytest.mark.parametrize(
+    ("products", "allowed"), [(1, "must be at least 5, an iteration of 'cd_1', got 1"), (1e300, "must be less than")]
+)
+def test_a_budget_of_too_few_or_too_many_products_is_an_error(config, products, allowed):
+    contests = {"bars_and_stripes": {"products": products}}
     values = {"scale": "tiny", "overrides": {"arena": {"figures": {"fig1": {"contests": contests}}}}}
     (config / "tiny.yaml").write_text(yaml.safe_dump(values))
     message = error_of(["config/config.yaml", "config/tiny.yaml"])
-    assert (
-        "figures.fig1.contests.bars_and_stripes.products: must be at least 5, an iteration of 'cd_1', got 1" in message
-    )
+    assert f"figures.fig1.contests.bars_and_stripes.products: {allowed}" in message
 
 
 def test_a_contest_of_models_too_large_for_an_estimator_is_an_error(config):
