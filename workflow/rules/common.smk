@@ -19,7 +19,7 @@ from rbmbench.cli.job_lines import Titles
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.layout import BLOCKS as BLOCKS_FOLDER
-from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, RUNS, TABLE_ENDINGS
+from rbmbench.io.layout import CURVE, META, RUNS
 from rbmbench.io.results import check_writable, date_back
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
@@ -290,14 +290,18 @@ def template_of(key):
 # Entries of figures and tables in `snakemake --report`.
 
 
-def paper_of(wildcards):
-    """Return the title of the paper of a figure or table."""
-    key = PLAN.outputs[wildcards[0]].spec.paper
-    return next(paper.title for paper in CONFIGURATION.papers if paper.key == key)
+def paper_of(name):
+    """Return the title of the paper of a figure or table, as a function of wildcards."""
+    titles = {paper.key: paper.title for paper in CONFIGURATION.papers}
+    return lambda wildcards: titles[PLAN.outputs[wildcards[name]].spec.paper]
 
 
-def labels_of(wildcards, output):
-    """Return number, title and caption of a figure or table; the caption is that of its page."""
-    spec = PLAN.outputs[wildcards[0]].spec
-    *_, caption = Path(output.md).read_text(encoding="utf-8").strip().split("\n\n")[:2]
-    return {"result": spec.number, "title": spec.title, "caption": caption}
+def label_of(name):
+    """Return number, title and caption of a figure or table as such a function, which reads the caption of its page."""
+
+    def label(wildcards, output):
+        spec = PLAN.outputs[wildcards[name]].spec
+        *_, caption = Path(output.md).read_text(encoding="utf-8").strip().split("\n\n")[:2]
+        return {"result": spec.number, "title": spec.title, "caption": caption}
+
+    return label

@@ -21,45 +21,77 @@ rule write_specs:
         "jinja2"
 
 
-# Files of figures and of tables, by parameters of their notebooks; one of them is shown by `snakemake --report`. The
-# rules have one wildcard, the key.
-FIGURE_FILES = {ending: LAYOUT.figure("{figure}", ending) for ending in FIGURE_ENDINGS}
-FIGURE_FILES |= {"csv": LAYOUT.numbers("{figure}")}
-TABLE_FILES = {ending: LAYOUT.table("{table}", ending) for ending in TABLE_ENDINGS}
+rule render_figure:
+    input:
+        specs=lambda wildcards: long_spec(wildcards.figure),
+        template=lambda wildcards: template_of(wildcards.figure),
+        results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
+    output:
+        spec=LAYOUT.spec("{figure}"),
+        pdf=LAYOUT.figure("{figure}", "pdf"),
+        png=report(
+            LAYOUT.figure("{figure}", "png"),
+            caption="../report/figure.rst",
+            category=paper_of("figure"),
+            labels=label_of("figure"),
+        ),
+        svg=LAYOUT.figure("{figure}", "svg"),
+        md=LAYOUT.figure("{figure}", "md"),
+        json=LAYOUT.figure("{figure}", "json"),
+        csv=LAYOUT.numbers("{figure}"),
+        notebook=LAYOUT.notebook("{figure}"),
+        page=LAYOUT.notebook("{figure}", "html"),
+    log:
+        text=LAYOUT.log("render", "{figure}"),
+        notebook=LAYOUT.log("render", "{figure}", "ipynb"),
+    priority: 1
+    resources:
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
+    params:
+        spec=lambda wildcards: spec_argument(wildcards.figure),
+        origin=lambda wildcards: origin_of(PLAN.outputs[wildcards.figure].jobs),
+    message:
+        "{TITLES:{wildcards.figure}}: drawn"
+    shell:
+        "rbmbench render {wildcards.figure} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
+        " pdf={output.pdf:q} png={output.png:q}"
+        " svg={output.svg:q} md={output.md:q} json={output.json:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"
 
 
-for noun, files, shown, done in (
-    ("figure", FIGURE_FILES, "png", "drawn"),
-    ("table", TABLE_FILES, "csv", "written"),
-):
-    key, parameters = f"{{{noun}}}", " ".join(f"{name}={{output.{name}:q}}" for name in files)
-    files[shown] = report(files[shown], caption=f"../report/{noun}.rst", category=paper_of, labels=labels_of)
-
-    rule:
-        name:
-            f"render_{noun}"
-        input:
-            specs=lambda wildcards: long_spec(wildcards[0]),
-            template=lambda wildcards: template_of(wildcards[0]),
-            results=lambda wildcards: PLAN.outputs[wildcards[0]].spec.files(),
-        output:
-            **files,
-            spec=LAYOUT.spec(key),
-            notebook=LAYOUT.notebook(key),
-            page=LAYOUT.notebook(key, "html"),
-        log:
-            text=LAYOUT.log("render", key),
-            notebook=LAYOUT.log("render", key, "ipynb"),
-        priority: 1
-        resources:
-            mem_mb=more_each_attempt(2000),
-            runtime=more_each_attempt(30),
-        params:
-            spec=lambda wildcards: spec_argument(wildcards[0]),
-            origin=lambda wildcards: origin_of(PLAN.outputs[wildcards[0]].jobs),
-        message:
-            f"{{TITLES:{{wildcards.{noun}}}}}: {done}"
-        shell:
-            f"rbmbench render {{wildcards.{noun}}} --spec {{params.spec:q}} --template {{input.template:q}}"
-            f" --set spec={{output.spec:q}} {parameters} --notebook {{output.notebook:q}} --page {{output.page:q}}"
-            " --partial {log.notebook:q} --log {log.text:q}"
+rule render_table:
+    input:
+        specs=lambda wildcards: long_spec(wildcards.table),
+        template=lambda wildcards: template_of(wildcards.table),
+        results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
+    output:
+        spec=LAYOUT.spec("{table}"),
+        csv=report(
+            LAYOUT.table("{table}", "csv"),
+            caption="../report/table.rst",
+            category=paper_of("table"),
+            labels=label_of("table"),
+        ),
+        md=LAYOUT.table("{table}", "md"),
+        tex=LAYOUT.table("{table}", "tex"),
+        json=LAYOUT.table("{table}", "json"),
+        notebook=LAYOUT.notebook("{table}"),
+        page=LAYOUT.notebook("{table}", "html"),
+    log:
+        text=LAYOUT.log("render", "{table}"),
+        notebook=LAYOUT.log("render", "{table}", "ipynb"),
+    priority: 1
+    resources:
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
+    params:
+        spec=lambda wildcards: spec_argument(wildcards.table),
+        origin=lambda wildcards: origin_of(PLAN.outputs[wildcards.table].jobs),
+    message:
+        "{TITLES:{wildcards.table}}: written"
+    shell:
+        "rbmbench render {wildcards.table} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
+        " csv={output.csv:q} md={output.md:q}"
+        " tex={output.tex:q} json={output.json:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"
