@@ -172,7 +172,7 @@ def priority_of(name):
 
 
 def more_each_attempt(amount):
-    """Return an amount of memory or of time as such a function, for jobs that have no forecast."""
+    """Return a request of memory or of time, proportional to the attempt, as a function of wildcards and attempt."""
     return lambda wildcards, attempt: attempt * amount
 
 

@@ -70,6 +70,12 @@ IfSet = partial(Field, exclude_if=not_)
 MOST_COMBINATIONS = 10_000
 
 
+def check_budget(products: float | None, evaluate_at_products: tuple[float, ...] | None) -> None:
+    """Raise a ValueError for evaluations at costs without a budget."""
+    if evaluate_at_products and not products:
+        raise ValueError("evaluate_at_products: needs products, the budget")
+
+
 class Settings(BaseModel):
     """Base of all settings: frozen, without unknown keys."""
 
@@ -181,8 +187,7 @@ class RunSettings(Settings):
         ends = [stage.until for stage in self.schedule]
         if any(later <= earlier for earlier, later in pairwise(ends)):
             raise ValueError(f"schedule: 'until' must ascend, got {ends}")
-        if self.evaluate_at_products and not self.products:
-            raise ValueError("evaluate_at_products: needs products, the budget")
+        check_budget(self.products, self.evaluate_at_products)
         if self.patience and not self.validation_likelihood:
             raise ValueError("patience: needs validation_likelihood")
         if self.first_trial + self.trials > 2**32:  # words of random keys

@@ -91,10 +91,8 @@ class Checks:
         if panel.bias_bound or defaults.bias_bound:
             with self._placed((*location, "hidden")):
                 check_sizes(*size[:2])
-        evaluate_at = defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at
-        evaluations = panel.iterations, panel.evaluate_every or defaults.evaluate_every, evaluate_at
         with self._placed(location):
-            check_snapshots_fit(*size, *evaluations, defaults.precision)
+            check_snapshots_fit(*size, panel.iterations, *panel.evaluations(defaults), defaults.precision)
 
     def check_rows(self, number: int | None, data: str, location: tuple) -> None:
         """Refuse more rows than a data set has."""

@@ -21,6 +21,7 @@ from rbmbench.base.settings import (
     SamplerGrid,
     Seed,
     Settings,
+    check_budget,
 )
 
 MOST_LETTERS = 64  # of a name: several make the name of a file, which has at most 255
@@ -222,9 +223,13 @@ class Panel(Settings):
 
     @model_validator(mode="after")
     def _costs_have_a_budget(self) -> Self:
-        if self.evaluate_at_products and not self.products:
-            raise ValueError("evaluate_at_products: needs products, the budget")
+        check_budget(self.products, self.evaluate_at_products)
         return self
+
+    def evaluations(self, defaults: Defaults) -> tuple[int, tuple[int, ...]]:
+        """Return ``evaluate_every`` and ``evaluate_at``, those of ``defaults`` where they are null."""
+        evaluate_at = defaults.evaluate_at if self.evaluate_at is None else self.evaluate_at
+        return self.evaluate_every or defaults.evaluate_every, evaluate_at
 
 
 class SamplerEntry(Look):

@@ -134,9 +134,7 @@ class LearnedImages(Kind):
             least = LARGEST_ENUMERABLE_LAYER + 1
             message = f"must be at least {least}, as the visible units, for log Z to be annealed, got {panel.hidden}"
             raise checks.refuse((*place, "hidden"), message)
-        defaults = checks.paper.defaults
-        gap = panel.evaluate_every or defaults.evaluate_every
-        further = defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at
+        gap, further = panel.evaluations(checks.paper.defaults)
         columns = 1 + -(-panel.iterations // gap) + sum(at < panel.iterations and at % gap > 0 for at in further)
         if columns > MOST_SNAPSHOTS:
             message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {gap}, which gives {columns} columns"

@@ -199,7 +199,7 @@ class RunTimes(Kind):
             **planner.trained(panel),
             panel=self.panel,
             reference=self.reference,
-            evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
+            evaluate_every=panel.evaluations(planner.paper.defaults)[0],
             runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
             evaluation=folder and Folder(folder=folder),
         )

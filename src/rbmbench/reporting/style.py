@@ -147,6 +147,7 @@ FAMILIES = {
 
 The pattern is not solid for families whose curves often lie on those of others.
 """
+HUES = sorted({hue for hue, _ in FAMILIES.values()})
 VARIANTS = {
     "": (1.0, SOLID),
     "1": (1.0, SOLID),
@@ -187,8 +188,7 @@ def look_of(name: str, color: str | None = None, dash: str | None = None) -> Loo
     """
     name = name.removesuffix("_variance")
     family = max((key for key in FAMILIES if f"{name}_".startswith(f"{key}_")), key=len, default="")
-    hues = sorted({hue for hue, _ in FAMILIES.values()})
-    hue, solid = FAMILIES[family] if family else (_hashed(name, hues), SOLID)
+    hue, solid = FAMILIES[family] if family else (_hashed(name, HUES), SOLID)
     suffix = name[len(family) :].strip("_")
     variant = max((key for key in VARIANTS if key and f"_{suffix}".endswith(f"_{key}")), key=len, default="")
     brightness, pattern = VARIANTS[variant]

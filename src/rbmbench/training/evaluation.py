@@ -193,8 +193,8 @@ def check_snapshots_fit(
     trials: int,
     iterations: int,
     evaluate_every: int,
-    evaluate_at: Sequence[int] = (),
-    precision: str = "float32",
+    evaluate_at: Sequence[int],
+    precision: str,
 ) -> None:
     """Raise a `SettingsError` if the parameters or the snapshots of a run do not fit in memory."""
     check_parameters_fit(visible, hidden, trials)
