@@ -17,7 +17,7 @@ from rbmbench.io.results import read_meta, read_snapshots
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Chart, Image, Layout
-from rbmbench.planning.jobs import Output
+from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, TrainedPanel
@@ -88,9 +88,11 @@ class LearnedImagesSpec(FigureSpec):
     def caption(self, results: pd.DataFrame) -> str:
         (panel,) = self.panels
         iterations = listed([count(at) for at in results["iteration"].unique()])
+        values = panel.rates or (panel.rate,)
+        rates = f"rate{'s' * (len(values) > 1)} {listed([f'{rate:g}' for rate in values])}"
         return (
             f"RBMs of {count(panel.hidden)} hidden units after {iterations} iterations of training on"
-            f" {results['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
+            f" {results['data_title'].iloc[0]} at {rates}, one trial, from the same initial parameters and"
             f" with the same mini-batches. Filters: weights of the first {self.images} hidden units, red above 0, blue"
             f" below, each by its own largest weight (at most {results['largest'].max():#.2g}). Samples: {self.images}"
             f" states of the visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps"
@@ -151,6 +153,13 @@ class LearnedImages(Kind):
             **planner.heading(key, self),
             images=self.images,
             seed=planner.seed("images", panel.data, panel.hidden),
-            panels=[TrainedPanel(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
+            panels=[
+                TrainedPanel(
+                    **planner.trained(panel),
+                    name=letter,
+                    runs=planner.labelled(folders),
+                    rates=unique(run.settings.schedule[0].rate for run in runs.values()),
+                )
+            ],
         )
         return planner.output(spec, {(letter, name): (run,) for name, run in runs.items()})

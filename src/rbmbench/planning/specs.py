@@ -76,6 +76,7 @@ class TrainedPanel(Trained):
 
     name: str
     runs: tuple[RunFolder, ...]
+    rates: tuple[float, ...] = Field(default=(), description="learning rates of the runs, at first if they change")
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,6 @@ class PanelSpec(TrainedPanel):
         description="particles and temperatures, or products of tempered chains, or both; null: log Z is exact",
     )
     metrics: tuple[str, ...] = ("log_likelihood",)
-    rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
     axis: Literal["linear", "log"] = "linear"
     iteration_axis: Literal["linear", "log"] = "linear"
     epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")

@@ -133,3 +133,9 @@ def test_plan_trains_one_trial_per_algorithm_without_annealing(overlay):
     assert {overlay_plan.jobs[job].kind for job in output.jobs} == {"train"}
     (iterations,) = [change for change in output.spec.differences if change.setting == "iterations"]
     assert (iterations.published, iterations.kind) == (10000, "budget")
+
+
+def test_caption_has_the_rates_of_all_algorithms(spec):
+    panel = spec.panels[0].model_copy(update={"rates": (0.01, 0.1)})
+    caption = spec.model_copy(update={"panels": (panel,)}).caption(spec.read())
+    assert "at rates 0.01 and 0.1, one trial" in caption
