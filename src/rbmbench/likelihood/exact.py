@@ -139,21 +139,23 @@ def _packed(data, rbm: RBM, counts: np.ndarray | None = None) -> PackedData:
     return packed
 
 
-def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
+def data_statistics(rbm: RBM, data: np.ndarray | PackedData) -> Statistics:
     """Return the mean over rows of (v p(h|v)', v, p(h|v)), the positive phase of the gradient, in bounded memory.
 
-    ``data`` (rows, m) holds 0 and 1, else a `DataError` is raised. The result is float64, shaped as W, b and c.
+    ``data`` (rows, m) holds 0 and 1, else a `DataError` is raised; the mean of `PackedData` is weighted. The result is
+    float64, shaped as W, b and c.
     """
     precise = rbm.astype(np.float64).replicas
     packed, kernels = _packed(data, precise), kernels_for(precise.W)
     W, c = np.zeros_like(precise.W), np.zeros_like(precise.c)
-    for block, _ in packed.blocks:
+    for block, weight in packed.blocks:
         v = block.states
         h, product = (np.empty(shape, like=W) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r in range(len(W)):
             kernels.multiply_packed(block, precise.W[r], h[0])
             kernels.bernoulli_mean(h, precise.c[r : r + 1])
+            h *= weight[:, None]
             kernels.multiply_binary(v.T[None], h, product)
             W[r] += product[0]
             c[r] += h[0].sum(axis=0)

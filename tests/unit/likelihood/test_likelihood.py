@@ -9,7 +9,9 @@ from core_helpers import Enumerated, binary_data, random_rbm
 
 from rbmbench.base.errors import RbmbenchWarning, SettingsError
 from rbmbench.likelihood import (
+    PackedData,
     ais_log_partition,
+    data_statistics,
     exact,
     exact_gradient,
     exact_log_partition,
@@ -123,6 +125,13 @@ def test_leading_axes_and_types():
     np.testing.assert_allclose(exact_gradient(rbm, data).flat(), gradient.flat()[1, 3], rtol=0, atol=1e-15)
     # float32 parameters are converted to float64.
     np.testing.assert_allclose(log_partition[1, 3], Enumerated.of(rbm).log_partition, rtol=1e-13)
+
+
+def test_positive_phase_of_weighted_rows_is_that_of_repeated_rows():
+    rbm, data, counts = random_rbm(7, 3, (2,), seed=13), binary_data(29, 7), np.arange(29) % 5
+    weighted = data_statistics(rbm, PackedData(data, rbm.W.astype(np.float64), counts))
+    repeated = data_statistics(rbm, np.repeat(data, counts, axis=0))
+    np.testing.assert_allclose(weighted.flat(), repeated.flat(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 300, 5000])
