@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.base.registry import Registry, name_of
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import Array
@@ -139,9 +139,13 @@ class Estimator(ABC):
     def estimate(self, rbm: RBM, batch: Array, state: State, stream: Stream) -> Estimate:
         """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, which are not checked.
 
-        It is copied if it has another type than the parameters, or rows that are not contiguous.
+        It is copied if it has another type than the parameters, or rows that are not contiguous. Raises a `DataError`
+        if it has another shape.
         """
         batch = states_like(rbm.W, batch)
+        replicas, m, _ = rbm.W.shape
+        if batch.ndim != 3 or batch.shape[::2] != (replicas, m):  # compiled code would read beyond its ends
+            raise DataError(f"mini-batch: must be of shape ({replicas}, rows, {m}), got {batch.shape}")
         positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
         return Estimate(positive, *self._checked_phase(rbm, positive, state, stream))
 

@@ -8,7 +8,7 @@ import pytest
 from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, repeated, sigmoid, training_stream
 
 from rbmbench import estimators
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.base.streams import Stream
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.estimators.pop_cd_leave_one_out import leave_one_out_weights
@@ -345,3 +345,9 @@ def test_a_negative_phase_of_wrong_shapes_raises(visible, hidden, weights, rbm, 
 
     with pytest.raises(SettingsError, match=r"negative_phase of Own: shapes must be \[\(2, .*\], got \["):
         Own().estimate(rbm, batch, {}, training_stream(R))
+
+
+@pytest.mark.parametrize("part", [np.s_[:, :, 1:], np.s_[:1], np.s_[0]])
+def test_a_batch_of_another_shape_raises(part, rbm, batch):
+    with pytest.raises(DataError, match=r"mini-batch: must be of shape \(2, rows, \d+\), got \("):
+        estimators.create("cd").estimate(rbm, batch[part], {}, training_stream(R))
