@@ -251,6 +251,10 @@ def test_yaml_values_without_json_form_raise(value):
         plain_yaml(f"a: {value}")
 
 
+def test_yaml_numbers_without_a_point_are_numbers():
+    assert plain_yaml("[1e-2, -2.5E3, 1e, 1e-2a, '1e-2', e2]") == [0.01, -2500.0, "1e", "1e-2a", "1e-2", "e2"]
+
+
 def test_yaml_runs_no_code(tmp_path):
     marker = tmp_path / "marker"
     with pytest.raises(UnreadableError, match="constructor"):

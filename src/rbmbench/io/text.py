@@ -2,6 +2,7 @@
 """Plain data from JSON and YAML: texts, numbers, truth values, null, lists, and mappings with text keys."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -77,7 +78,7 @@ def _plain(values: object, most: int) -> object:
 
 @cache
 def _loader() -> type:
-    """Return PyYAML's safe loader, which also refuses duplicate keys.
+    """Return PyYAML's safe loader, which also refuses duplicate keys and reads 1e-2 as a number.
 
     Text is taken apart by libyaml, where PyYAML has it, and put together in Python: libyaml's own composer overflows
     the stack of the process when values are nested deeply.
@@ -97,4 +98,6 @@ def _loader() -> type:
             _mapping([(key.value, None) for key, _ in node.value if isinstance(key.value, str)])
             return node
 
+    number = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")  # of YAML 1.2; 1e-2 is text in PyYAML
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     return Loader
