@@ -80,7 +80,11 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
         # Of a share near 1, where it is narrow.
         ((0.9, 0.8, 0.95), (-math.inf, 0.99), (0, 1), "above 0.995"),
         ((3, None, None), (0, math.inf), (0, math.inf), ""),
-        ((3, -math.inf, 5), (0, math.inf), (0, math.inf), ""),
+        ((3, -math.inf, math.inf), (0, math.inf), (0, math.inf), ""),
+        # An end that is not bounded cannot decide.
+        ((3, -math.inf, 5), (0, 4), (-math.inf, math.inf), "below -2"),
+        ((3, 2, math.inf), (0, 4), (-math.inf, math.inf), "above 5"),
+        ((3, 2, math.inf), (0, math.inf), (-math.inf, math.inf), "none"),
     ],
 )
 def test_power_is_the_range_that_would_not_be_reproduced(measurement, bounds, possible, result):

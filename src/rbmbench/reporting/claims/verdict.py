@@ -234,7 +234,8 @@ def power(
     """Return, in words, with which values a claim would not be reproduced: "below 0.031", "above 0.95", or both.
 
     The interval is assumed to keep its width, or its ratio to the distance from an end of the possible numbers,
-    whichever is narrower. "none" means that there is no such value, "" that there is no interval.
+    whichever is narrower; an infinite end does not decide. "none" means that there is no such value, "" that there is
+    no interval.
 
     Parameters
     ----------
@@ -246,14 +247,17 @@ def power(
         The smallest and the largest possible number.
     """
     value, low, high = interval
-    is_finite = all(end is not None and math.isfinite(end) for end in interval)
-    if value is None or not (low == value == high or is_finite):
+    if value is None or low is None or high is None:
+        return ""
+    if not (low == value == high or (math.isfinite(value) and (math.isfinite(low) or math.isfinite(high)))):
         return ""
 
     def edges(bound: float, end: float) -> list[float]:
-        """Return values whose interval would end at ``bound``."""
+        """Return values whose interval would end at ``bound``; ``end`` if it is infinite."""
         if value == end:
             return [bound]
+        if math.isinf(end):
+            return [-end]
         values = [bound + value - end]
         if math.isfinite(bound):
             anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
