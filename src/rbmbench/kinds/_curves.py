@@ -139,10 +139,9 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
     metric, epoch = metric_of(panel.metrics[0]), panel.epoch or 1
     title = panel.data if summary.empty else summary["data_title"].iloc[0]
     initial = initial_words(panel.initial) if panel.initial else []
-    rates = [f"{rate:g}" for rate in panel.rates or (panel.rate,)]
-    words = [f"{title}, {count(panel.hidden)} hidden units", f"rate {listed(rates)}"]
+    words = [f"{title}, {count(panel.hidden)} hidden units", f"rate {listed(panel.rate_words)}"]
     words += [f"mini-batches of {panel.batch}"] * bool(panel.batch) + initial
-    heading = [f"α = {', '.join(rates)}, {panel.hidden} hidden", *filter(None, [panel.note])]
+    heading = [f"α = {', '.join(panel.rate_words)}, {panel.hidden} hidden", *filter(None, [panel.note])]
     heading += [f"batch {panel.batch}"] * bool(panel.batch) + initial
     series = tuple(_curves(panel, summary, results.runs, epoch))
     return ChartPanel(

@@ -17,7 +17,7 @@ from rbmbench.io.results import read_meta, read_snapshots
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM
 from rbmbench.planning.chart import Chart, Image, Layout
-from rbmbench.planning.jobs import Output, unique
+from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, TrainedPanel
@@ -88,8 +88,7 @@ class LearnedImagesSpec(FigureSpec):
     def caption(self, results: pd.DataFrame) -> str:
         (panel,) = self.panels
         iterations = listed([count(at) for at in results["iteration"].unique()])
-        values = panel.rates or (panel.rate,)
-        rates = f"rate{'s' * (len(values) > 1)} {listed([f'{rate:g}' for rate in values])}"
+        rates = f"rate{'s' * (len(panel.rate_words) > 1)} {listed(panel.rate_words)}"
         return (
             f"RBMs of {count(panel.hidden)} hidden units after {iterations} iterations of training on"
             f" {results['data_title'].iloc[0]} at {rates}, one trial, from the same initial parameters and"
@@ -158,7 +157,7 @@ class LearnedImages(Kind):
                     **planner.trained(panel),
                     name=letter,
                     runs=planner.labelled(folders),
-                    rates=unique(run.settings.schedule[0].rate for run in runs.values()),
+                    rates=planner.rates(runs),
                 )
             ],
         )

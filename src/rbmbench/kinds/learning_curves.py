@@ -11,7 +11,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.kinds._curves import LearningCurvesSpec
-from rbmbench.planning.jobs import Job, Output, unique
+from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.reporting.curves import QUANTILES
@@ -121,7 +121,7 @@ class LearningCurves(Kind):
                     name=name,
                     **panel.model_dump(include=SHOWN_OF_PANEL),
                     metrics=panel.metric + circles,
-                    rates=unique(run.settings.schedule[0].rate for run in runs.values()),
+                    rates=planner.rates(runs),
                     epoch=epoch if self.counted_in == "epochs" else None,
                     data_file=planner.plan.layout.data_set(panel.data) if panel.references else None,
                     runs=planner.labelled(folders),

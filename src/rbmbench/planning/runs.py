@@ -137,6 +137,11 @@ class Planner:
         settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
         return settings | {"trials": self.trials(panel)}
 
+    @staticmethod
+    def rates(runs: Mapping[str, Job]) -> tuple[float, ...]:
+        """Return the learning rates of runs, each once, at first if they change; algorithms may have their own."""
+        return tuple(dict.fromkeys(run.settings.schedule[0].rate for run in runs.values()))
+
     def trials(self, panel: Panel) -> int:
         """Return the trials of a panel; runs of an algorithm may have fewer, see `config.parts.Algorithm`."""
         return panel.trials or self.paper.defaults.trials

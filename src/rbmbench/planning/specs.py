@@ -78,6 +78,11 @@ class TrainedPanel(Trained):
     runs: tuple[RunFolder, ...]
     rates: tuple[float, ...] = Field(default=(), description="learning rates of the runs, at first if they change")
 
+    @property
+    def rate_words(self) -> list[str]:
+        """The learning rates of its runs, in words; that of the panel if they are not stored."""
+        return [f"{rate:g}" for rate in self.rates or (self.rate,)]
+
 
 @dataclass(frozen=True)
 class Place:

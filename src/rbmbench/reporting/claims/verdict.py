@@ -253,13 +253,11 @@ def power(
         return ""
 
     def edges(bound: float, end: float) -> list[float]:
-        """Return values whose interval would end at ``bound``; ``end`` if it is infinite."""
+        """Return values whose interval would end at ``bound``; an infinite one if ``end`` is infinite."""
         if value == end:
             return [bound]
-        if math.isinf(end):
-            return [-end]
         values = [bound + value - end]
-        if math.isfinite(bound):
+        if math.isfinite(bound) and math.isfinite(end):
             anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
             values += [anchor + (bound - anchor) * (value - anchor) / (end - anchor) for anchor in anchors]
         return values
