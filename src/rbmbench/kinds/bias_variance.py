@@ -361,9 +361,15 @@ def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
     yield f"Scale: {spec.scale}; trained models per row: {models}."
+    if high > 1:
+        yield "Interval: mean of the intervals of the models; it holds for these models. Spread: over the models."
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
+        ends = lines.groupby("label", sort=False).agg({"bias_low": "max", "bias_high": "min"})
+        if apart := list(ends.index[ends["bias_low"] > ends["bias_high"]]):
+            words = f"the intervals by PT and by the exact gradient are apart for {listed(apart)}; PT errs"
+            yield f"{first['data_title']}, n = {first['hidden']} ({row}): {words}."
         budgets = (difference for difference in spec.of_part(row) if difference.kind == "budget")
         if less := phrases(budgets, UNITS | {"iterations": "training iterations", "trials": "models"}):
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."

@@ -116,7 +116,9 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     notes = spec.table(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [
         "Scale: tiny; trained models per row: 2.",
+        "Interval: mean of the intervals of the models; it holds for these models. Spread: over the models.",
         "Stand-in data: Digits 8x8 in place of Letters.",
+        "Digits 8x8, n = 3 (toy_3): the intervals by PT and by the exact gradient are apart for CD-1; PT errs.",
         "Digits 8x8, n = 3 (toy_3): 4 000 of 10 000 training iterations, 2 000 of 50 000 estimates and 500 of 200 000 "
         "ground-truth samples of parallel tempering.",
     ]

@@ -85,6 +85,8 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
         ((3, -math.inf, 5), (0, 4), (-math.inf, math.inf), "below -2"),
         ((3, 2, math.inf), (0, 4), (-math.inf, math.inf), "above 5"),
         ((3, 2, math.inf), (0, math.inf), (-math.inf, math.inf), "none"),
+        # The interval extends beyond the smallest number: its ratio to the distance from there has no meaning.
+        ((0.01, -0.02, 0.04), (-math.inf, 0.05), (0, math.inf), "above 0.08"),
     ],
 )
 def test_power_is_the_range_that_would_not_be_reproduced(measurement, bounds, possible, result):

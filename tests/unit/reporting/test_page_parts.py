@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parts of the page: thinned curves, strips of claims, reduced budgets, names of papers."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from rbmbench.reporting.page.html import strip
 from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.panels import MOST_POINTS, MOST_POINTS_OF_A_CURVE, MOST_POINTS_OF_A_TRIAL, panel_of
 from rbmbench.reporting.page.reader import order
+from rbmbench.reporting.text_tables import interval
 from rbmbench.reporting.words import short_commit, summarised
 
 
@@ -119,11 +122,18 @@ def test_strip_places_numbers_in_order():
 
 
 def test_strip_of_numbers_of_many_magnitudes_is_logarithmic():
-    numbers = {"measured": 1e-3, "low": 1e-4, "above": 1e-5, "below": 1e-1, "published": "much larger"}
+    numbers = {"measured": 1e-3, "above": 1e-5, "below": 1e-1, "published": "much larger"}
     assert strip(Claim(**CLAIM | numbers)) == ({"a": 8.0, "b": 92.0, "m": 50.0}, True)
 
 
-@pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}])
+def test_infinite_end_of_an_interval_is_at_the_edge_of_the_strip():
+    numbers = {"measured": 2.0, "low": 1.0, "high": math.inf, "above": 3.0}
+    claim = Claim.model_validate_json(Claim(**CLAIM | numbers).model_dump_json())
+    assert strip(claim) == ({"a": 92.0, "l": 8.0, "m": 50.0, "h": 100.0}, False)
+    assert interval(claim.low, claim.high) == "1.00 or more"
+
+
+@pytest.mark.parametrize("missing", [{"measured": None, "above": 0.0}, {"measured": 1.0}, {"measured": math.inf}])
 def test_strip_without_a_number_or_a_range_is_none(missing):
     assert strip(Claim(**CLAIM | missing)) is None
 

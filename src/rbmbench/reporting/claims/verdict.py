@@ -257,9 +257,11 @@ def power(
         if value == end:
             return [bound]
         values = [bound + value - end]
-        if math.isfinite(bound) and math.isfinite(end):
-            anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
-            values += [anchor + (bound - anchor) * (value - anchor) / (end - anchor) for anchor in anchors]
+        for anchor in filter(math.isfinite, possible):
+            ends = [number - anchor for number in (bound, value, end)]
+            # Only between numbers on one side of the anchor is a ratio of distances meaningful.
+            if all(map(math.isfinite, ends)) and (min(ends) > 0 or max(ends) < 0):
+                values.append(anchor + ends[0] * ends[1] / ends[2])
         return values
 
     (above, below), (lowest, highest) = bounds, possible

@@ -224,12 +224,13 @@ def _compared(report: Report) -> list[tuple[Claim, list[Claim | None]]]:
 def strip(claim: Claim) -> tuple[dict[str, float], bool] | None:
     """Return the positions of the numbers of a claim on its strip, and whether the strip is logarithmic.
 
-    Positions are in percent of the width, by `IN_CSS`; an interval has both ends or none. None without a measured
-    number or a range.
+    Positions are in percent of the width, by `IN_CSS`; an infinite end of the interval is at the edge. None without
+    a finite measured number or a range.
     """
-    if claim.measured is None or claim.above is claim.below is None:
+    if claim.measured is None or math.isinf(claim.measured) or claim.above is claim.below is None:
         return None
-    numbers = {name: number for name in NUMBERS if (number := getattr(claim, name)) is not None}
+    known = {name: number for name in NUMBERS if (number := getattr(claim, name)) is not None}
+    numbers = {name: number for name, number in known.items() if math.isfinite(number)}
     with suppress(ValueError):  # words
         numbers["printed"] = float(claim.published)
     log = min(numbers.values()) > 0 and max(numbers.values()) > MOST_LINEAR * min(numbers.values())
@@ -237,8 +238,8 @@ def strip(claim: Claim) -> tuple[dict[str, float], bool] | None:
     least = min(scaled.values())
     scale = (1 - 2 * MARGIN) / ((max(scaled.values()) - least) or 1.0)
     places = {IN_CSS[name]: round(100 * (MARGIN + scale * (number - least)), 2) for name, number in scaled.items()}
-    lone = set() if {"l", "h"} <= places.keys() else {"l", "h"}
-    return {name: place for name, place in places.items() if name not in lone}, log
+    edges = {IN_CSS[name]: 100.0 * (number > 0) for name, number in known.items() if math.isinf(number)}
+    return places | edges, log
 
 
 def claims_table(verdicts: Iterable[Verdict]) -> str:

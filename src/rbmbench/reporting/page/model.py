@@ -8,7 +8,7 @@ changes whenever a key is renamed, removed or gets another meaning.
 import re
 from typing import Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import ConfigDict, Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import CurveValues, Entry, Image, Line, Printed, TablePart, Words
@@ -65,7 +65,9 @@ class Mark(Region):
 
 
 class Claim(Measured):
-    """A claim with its verdict, infinite bounds and missing numbers as null."""
+    """A claim with its verdict; infinite ends of its range are null, other infinite numbers texts in JSON."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
 
     published: str
     verdict: str

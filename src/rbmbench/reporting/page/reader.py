@@ -30,7 +30,6 @@ from rbmbench.reporting.claims.verdict import (
     CHECK_OF_INSTALLATION,
     INCONCLUSIVE,
     NOT_RUN,
-    NUMBERS,
     Answered,
     Measured,
     Verdict,
@@ -135,7 +134,7 @@ class Folder:
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
         values = {name: getattr(record, name) for name in Measured.model_fields}
-        values |= {name: None for name in NUMBERS if values[name] is None or math.isinf(values[name])}
+        values |= {name: None for name in ("above", "below") if values[name] in (-math.inf, math.inf)}
         return Claim(
             **values | {"shown": item.key if item else ""},
             note=record.note,

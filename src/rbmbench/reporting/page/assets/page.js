@@ -8,7 +8,7 @@
 const AT_ONCE = 50;
 let CLAIMS = [];
 const FACETS = ["scale", "paper", "figure", "verdict", "class"];
-const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null || claim.high == null ? Infinity : claim.high - claim.low), claim: (claim) => claim.claim };
+const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null ? Infinity : claim.high - claim.low || 0), claim: (claim) => claim.claim };
 
 function decoded(text) {
   try {

@@ -95,7 +95,7 @@ function pointedWords(card) {
   const scale = card.name.slice(0, card.name.indexOf("/"));
   const mark = pointed.marks[0];
   const panel = card.panels.find(({ name }) => name === mark.panel);
-  const interval = pointed.low == null || pointed.high == null ? "" : ` (${short3(pointed.low)} to ${short3(pointed.high)})`;
+  const interval = pointed.low == null ? "" : ` (${short3(pointed.low)} to ${short3(pointed.high)})`;
   const facts = [
     pointed.measured == null ? pointed.note : `${capital(pointed.what || "measured")}: ${short3(pointed.measured)}${interval}`,
     rangeWords(pointed) && `accepted ${rangeWords(pointed)}`,
@@ -114,7 +114,8 @@ function pointedWords(card) {
   ];
 }
 
-const short3 = (value) => String(Number(value.toPrecision(3)));
+// Infinite numbers are texts in JSON.
+const short3 = (value) => String(Number(Number(value).toPrecision(3)));
 
 // Mark a claim in the chart of its figure; null: none.
 function point(card, claim) {
