@@ -27,6 +27,7 @@ from rbmbench.reporting.frames import (
 )
 from rbmbench.reporting.words import (
     count,
+    counts,
     cuts,
     data_name,
     listed,
@@ -113,7 +114,8 @@ class LearningCurvesSpec(CurvesFigure):
             notes.append("Lines: a single trial.")
         else:
             low, high = self.band.percent
-            notes.append(f"Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.")
+            trials = f"{counts(results.summary['trials'])} trials"
+            notes.append(f"Lines: mean over {trials}; bands: {low} to {high} % quantile over the trials.")
             paths = f"Thin dark lines: single trials, {self.band.sample_paths} a curve."
             notes += [paths] * bool(self.band.sample_paths)
             notes += ["Thin dark lines: medians over the trials."] * self.band.median
@@ -306,11 +308,12 @@ def annealing_notes(certainty: pd.DataFrame) -> Iterator[str]:
 
 
 def band_note(spec: LearningCurvesSpec, results: CurveResults) -> str:
-    """Return a note on lines and bands of a figure: "line: mean over trials; band: 10–90 % quantile over trials"."""
+    """Return a note on lines and bands of a figure: "line: mean over 25 trials; band: 10–90 % quantile"."""
     if results.has_one_trial:
         return "line: a single trial"
     band, (low, high) = spec.band, spec.band.percent
-    note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
+    line = f"line: mean over {counts(results.summary['trials'])} trials"
+    note = f"{line}; band: {low}–{high} % quantile" + "; thin: median" * band.median
     paths = {0: "", 1: "; thin dark line: a single trial"}
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
 

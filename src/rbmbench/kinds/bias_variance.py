@@ -31,7 +31,7 @@ from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Source, Spec, TableSpec
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
-from rbmbench.reporting.words import UNITS, count, data_name, listed, phrases, stand_ins, variant_notes
+from rbmbench.reporting.words import UNITS, counts, data_name, listed, phrases, stand_ins, variant_notes
 
 ENUMERABLE_UNITS = 20
 """Most units of the smaller layer for which an exact ground truth is computed beside the sampled one."""
@@ -358,10 +358,8 @@ def _problem(entry: Any) -> str:
 
 
 def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
-    low, high = wide["models"].min(), wide["models"].max()
-    models = count(low) if low == high else f"{count(low)} to {count(high)}"
-    yield f"Scale: {spec.scale}; trained models per row: {models}."
-    if high > 1:
+    yield f"Scale: {spec.scale}; trained models per row: {counts(wide['models'])}."
+    if wide["models"].max() > 1:
         yield "Interval: mean of the intervals of the models; it holds for these models. Spread: over the models."
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):

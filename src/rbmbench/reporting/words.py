@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers, names and differences from the papers in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from textwrap import wrap
 
 import pandas as pd
@@ -17,6 +17,11 @@ FEW_PARTICLES = 10
 def count(number: float) -> str:
     """Return a whole number with its thousands set apart: 50000 gives "50 000" (no-break space)."""
     return unbroken(f"{int(number):_}".replace("_", " "))
+
+
+def counts(numbers: Collection[float]) -> str:
+    """Return the smallest and the largest of whole numbers: "25" if they are equal, or "1 to 5"."""
+    return " to ".join(map(count, sorted({min(numbers), max(numbers)})))
 
 
 def short_commit(commit: str | None, digits: int) -> str:

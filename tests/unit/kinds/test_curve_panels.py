@@ -217,7 +217,7 @@ def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     assert [line.get_ydata()[-1] for line in paths] == pytest.approx([13 * -500.0, 13 * -490.0])
     assert paths[0].get_linewidth() < mean.get_linewidth()
     title = picture.legends[0].get_title().get_text()
-    assert title.endswith("band: 2.5–97.5 % quantile over trials; thin dark lines: 2 single trials")
+    assert title == "line: mean over 41 trials; band: 2.5–97.5 % quantile; thin dark lines: 2 single trials"
     assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in spec.caption(curves)
 
 
@@ -262,7 +262,7 @@ def test_medians_are_thin_and_have_the_pattern_of_their_curve(tmp_path):
     for mean, median in zip(means, medians, strict=True):
         assert median.get_linewidth() < mean.get_linewidth()
         assert median.get_linestyle() == mean.get_linestyle()
-    assert picture.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
+    assert picture.legends[0].get_title().get_text().endswith("% quantile; thin: median")
     assert "Thin dark lines: medians over the trials." in spec.caption(curves)
     assert "median" not in frames.summarise(curves.frame, Band())
 
