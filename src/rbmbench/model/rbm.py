@@ -380,3 +380,10 @@ def check_replicas(rbm: RBM) -> None:
     """Raise a `SettingsError` if the RBM does not have one leading axis of replicas."""
     if rbm.W.ndim != 3:
         raise SettingsError(f"RBM: must have one leading axis, as rbm.replicas, got W of shape {rbm.W.shape}")
+
+
+def check_shape(name: str, array: Array, *shape: int | str) -> None:
+    """Raise a `SettingsError` unless an array has this shape, in which a word stands for any length."""
+    lengths = zip(shape, array.shape, strict=False)
+    if len(shape) != array.ndim or any(length != got for length, got in lengths if not isinstance(length, str)):
+        raise SettingsError(f"{name}: must have shape ({', '.join(map(str, shape))}), got {array.shape}")

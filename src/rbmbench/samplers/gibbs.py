@@ -8,13 +8,12 @@ arrays of `rbmbench.kernels.numpy.samples.Lazy` in its state.
 
 import numpy as np
 
-from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import Array, is_host_array, kernels_for
 from rbmbench.kernels.numpy.samples import Lazy
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.model.minibatches import random_rows
-from rbmbench.model.rbm import Statistics
+from rbmbench.model.rbm import Statistics, check_shape
 from rbmbench.samplers._base import REGISTRY, Sampler
 
 
@@ -49,10 +48,7 @@ class Gibbs(Sampler):
 
     def draw(self, rbm, state, stream, samples, means=None):
         """Run the chains, k steps per sample."""
-        chains = state["hidden"].shape[:2]
-        if samples.shape != (*chains, *samples.shape[2:3], rbm.visible_units):
-            allowed = ", ".join(map(str, (*chains, "samples", rbm.visible_units)))
-            raise SettingsError(f"samples: must have shape ({allowed}), got {samples.shape}")
+        check_shape("samples", samples, *state["hidden"].shape[:2], "samples", rbm.visible_units)
         if lazy := self.lazy_parameters(state):
             means = means if means is None else means[:, 0]
             self.draw_lazily(lazy, state["hidden"][:, 0], stream, samples[:, 0], means)

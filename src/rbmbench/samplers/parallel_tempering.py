@@ -19,7 +19,7 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import contiguous, kernels_for
 from rbmbench.model.minibatches import random_rows
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, check_replicas, check_shape
 from rbmbench.samplers._base import REGISTRY, Sampler
 
 
@@ -37,12 +37,12 @@ class ParallelTemperingSampler:
         """Make a sweep for each entry of ``samples``; one draw per sweep is taken.
 
         ``visible`` (replicas, sets, temperatures, m), the states of the chains, is changed in place. ``samples``
-        (replicas, sets, sweeps, m) receives the state at inverse temperature 1 after each sweep.
+        (replicas, sets, sweeps, m) receives the state at inverse temperature 1 after each sweep. A `SettingsError` is
+        raised if an array has another shape.
         """
-        shapes = visible.shape[:2], visible.shape[3:]
-        if (samples.shape[:2], samples.shape[3:]) != shapes or len(rbm.W) != len(visible):
-            allowed = ", ".join(map(str, (len(rbm.W), visible.shape[1], "samples", rbm.visible_units)))
-            raise SettingsError(f"samples: must have shape ({allowed}), got {samples.shape}")
+        check_replicas(rbm)
+        check_shape("visible", visible, len(rbm.W), "sets", self.temperatures, rbm.visible_units)
+        check_shape("samples", samples, len(rbm.W), visible.shape[1], "samples", rbm.visible_units)
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
         states, drawn = (contiguous(array, rbm.W.dtype, rbm.W) for array in (visible, samples))

@@ -254,6 +254,13 @@ def test_arrays_of_samples_of_a_wrong_shape_raise(name, shape, rbm):
         sampler.draw(rbm, state, stream, np.empty(shape, np.uint8))
 
 
+@pytest.mark.parametrize("shape", [(R, CHAINS, 3, M), (R, CHAINS, M), (R, CHAINS, 4, M + 1), (1, CHAINS, 4, M)])
+def test_tempered_chains_of_a_wrong_shape_raise(shape, rbm):
+    sampler, samples = samplers.ParallelTemperingSampler(4), np.empty((R, CHAINS, COUNT, M))
+    with pytest.raises(SettingsError, match=rf"^visible: must have shape \({R}, sets, 4, {M}\), got"):
+        sampler.sweep(rbm, np.zeros(shape), training_stream(R), samples)
+
+
 def test_functions_of_replicas_refuse_a_single_rbm():
     rbm, stream = random_rbm(M, N, seed=4), training_stream(1)
     start = np.zeros((1, CHAINS, M))
