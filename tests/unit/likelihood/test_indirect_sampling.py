@@ -38,6 +38,17 @@ def test_log_likelihood_is_that_of_the_formula_after_every_addition(m):
     assert (sampling.counts.sum(axis=-1) == SAMPLES).all()
 
 
+@pytest.mark.parametrize("flips", [[1e-9, 0.1], [1e-12, 0.1], [1e-300]])
+def test_flips_near_0_do_not_underflow(flips):
+    rows, samples = binary_data(ROWS, 67, 1), streams(67)
+    sampling = IndirectSampling(rows, R)
+    sampling.add(samples)
+    distances = (rows[:, None] != samples[:, None]).sum(axis=-1)[..., None]  # (replicas, rows, samples, 1)
+    log_terms = distances * np.log(flips) + (67 - distances) * np.log1p(-np.array(flips))
+    expected = np.logaddexp.reduce(log_terms, axis=2).mean(axis=1) - np.log(SAMPLES)
+    np.testing.assert_allclose(sampling.log_likelihood(flips), expected, rtol=1e-13)
+
+
 def test_replicas_may_have_different_flips():
     rows, samples = binary_data(ROWS, 13, 1), streams(13)
     sampling = IndirectSampling(rows, R)
