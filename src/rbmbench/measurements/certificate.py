@@ -96,7 +96,7 @@ def certificate(
         The training rows, which must not all be alike.
     settings : CertificateSettings
     test : ndarray, shape (rows, m), optional
-        Rows that were not trained on.
+        Rows that were not trained on; fewer than 2 are ignored.
     progress : callable, optional
         Called as progress(models done, models).
     checkpointer : Checkpointer, optional
@@ -125,7 +125,8 @@ def certificate(
     data = binary_rows(data, "training data", rbm.visible_units)[:]  # sparse rows become dense
     if len(data) < 2:
         raise DataError(f"training data: must be at least 2 rows, got {len(data)}")
-    test = None if test is None or len(test) < 2 else binary_rows(test, "test data", rbm.visible_units)[:]
+    test = data[:0] if test is None else binary_rows(test, "test data", rbm.visible_units, may_be_empty=True)[:]
+    test = None if len(test) < 2 else test
     first, models = settings.first_model, settings.examined(len(rbm.W))
     if not 0 < models <= len(rbm.W) - first:
         last = first + max(models, 1)

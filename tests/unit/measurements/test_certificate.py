@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from core_helpers import all_states, binary_data, random_rbm
+from scipy import sparse
 from scipy.stats import norm
 
 from rbmbench import datasets
@@ -25,6 +26,7 @@ from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
 from rbmbench.measurements.verdicts import CERTIFIED, DOUBTFUL, NOT_CERTIFIED, facts, verdict
 from rbmbench.model.enumeration import empirical_distribution, visible_distribution
 from rbmbench.model.rbm import RBM
+from rbmbench.model.sparse_rows import SparseRows
 from rbmbench.training.checkpoint import Checkpointer
 
 M, N, TRIALS = 7, 5, 3
@@ -209,6 +211,14 @@ def test_a_certificate_resumes_from_its_checkpoint(quantities, rbm, rows, tmp_pa
         certificate(rbm, rows, SETTINGS, binary_data(19, M, 2), checkpointer=stopping)
     again = certificate(rbm, rows, SETTINGS, binary_data(19, M, 2), checkpointer=Checkpointer(tmp_path / "c.npz", 0))
     pd.testing.assert_frame_equal(again, quantities)
+
+
+@pytest.mark.parametrize("pack", [list, sparse.csr_array, lambda test: SparseRows(sparse.csr_array(test))])
+def test_test_rows_of_any_form_count_unless_fewer_than_two(pack, quantities, rbm, rows):
+    test = binary_data(19, M, 2)
+    pd.testing.assert_frame_equal(certificate(rbm, rows, SETTINGS, pack(test)), quantities)
+    few = certificate(rbm, rows, SETTINGS.model_copy(update={"models": 1}), pack(test[:1]))
+    assert not few["quantity"].str.contains("test").any()
 
 
 def test_invalid_rows_and_models_raise(rbm, rows):
