@@ -113,7 +113,7 @@ def sampled(
     saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
     likelihoods = {name: IndirectSampling(rows) for name, rows in parts.items()}
     for counted in likelihoods.values():
-        counted.add(data.train[None])
+        counted.add(data.train[:][None])  # sparse rows become dense
     ((_, training_set_row),) = _likelihoods(likelihoods, [-1])
     first = training_set_row.assign(sampler=TRAINING_SET, setting=0).iloc[: int(trials[0] == 0)]
     results = _Results(settings, first, saved)

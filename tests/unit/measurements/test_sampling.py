@@ -2,11 +2,13 @@
 """Streams of samples of trained models: likelihoods, training rows and the subcommand."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from core_helpers import binary_data, random_rbm
+from scipy import sparse
 
 from rbmbench import datasets, samplers
 from rbmbench.base.errors import DataError
@@ -18,6 +20,7 @@ from rbmbench.io import results
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.measurements import sampling
 from rbmbench.measurements.sampling import TRAINING_SET, log_grid, sampled
+from rbmbench.model.sparse_rows import SparseRows
 from rbmbench.planning.forecast.records import records_of
 
 M, N, TRIALS = 13, 5, 2
@@ -122,6 +125,12 @@ def test_samples_do_not_depend_on_settings_drawn_together(measurement, rbm, data
     table, other = (part.likelihoods.sort_values(keys, ignore_index=True) for part in (measurement, alone))
     assert table[keys].equals(other[keys])
     np.testing.assert_allclose(table["test"], other["test"], rtol=1e-12)
+
+
+def test_sparse_and_dense_training_rows_give_the_same_samples(rbm, data, measurement):
+    thin = replace(data, train=SparseRows(sparse.csr_array(data.train)))
+    again = sampled(rbm, thin, parse(SamplingSettings, SETTINGS, "test"))
+    pd.testing.assert_frame_equal(again.likelihoods, measurement.likelihoods)
 
 
 def test_option_rows_takes_the_first_rows(rbm, data):
