@@ -134,8 +134,9 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X, y=None):
         """Train the RBM on rows X (rows, m), and return self; y is ignored."""
-        rows = self._states(X, reset=True)
-        if not (self.warm_start and getattr(self, "_trained", None)):
+        first = not (self.warm_start and getattr(self, "_trained", None))
+        rows = self._states(X, reset=first)
+        if first:
             self._begin()
         held_out = None
         if self.early_stopping:

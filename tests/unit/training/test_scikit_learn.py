@@ -145,7 +145,10 @@ def test_partial_fit_continues_with_other_rows_but_not_other_columns():
     np.testing.assert_array_equal(first.W, before)
     with pytest.raises(ValueError, match="5 features"):
         model.partial_fit(binary_data(3, 5))
-    model.set_params(warm_start=True, n_components=3)
+    with pytest.raises(ValueError, match="5 features"):
+        model.set_params(warm_start=True).fit(binary_data(3, 5))
+    assert model.n_features_in_ == model.transform(DATA).shape[1] + 2 == 7
+    model.set_params(n_components=3)
     for method in (model.fit, model.partial_fit):
         with pytest.raises(SettingsError, match=r"^X, n_components: must have the 7 visible and 5 hidden .* 7 and 3$"):
             method(DATA)
