@@ -26,11 +26,11 @@ class SparseRows:
     ndim, dtype, is_checked = 2, np.dtype(np.uint8), True
 
     def __init__(self, matrix: "sparray", label: str = "data"):
+        if len(matrix.shape) != 2 or 0 in matrix.shape:
+            raise DataError(f"{label}: must have at least one row and one column, got shape {matrix.shape}")
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        if 0 in matrix.shape:
-            raise DataError(f"{label}: must have at least one row and one column, got shape {matrix.shape}")
         if (wrong := matrix.data != 1).any():
             raise DataError(f"{label}: must be 0 or 1, got {matrix.data[wrong][0]}")
         self._matrix, self.shape = matrix.astype(np.uint8), matrix.shape

@@ -98,6 +98,7 @@ def test_duplicate_entries_are_summed_and_zeros_dropped():
     [
         (sparse.csr_array(2 * DATA), "data: must be 0 or 1, got 2"),
         (sparse.csr_array((0, 5)), r"data: must have at least one row and one column, got shape \(0, 5\)"),
+        (sparse.coo_array(DATA[0]), r"data: must have at least one row and one column, got shape \(31,\)"),
         (sparse.csr_array(DATA[:, :-2]), "data: must be 31, .*, got 29 columns"),
     ],
 )
