@@ -164,8 +164,17 @@ class Estimator(ABC):
     def _checked_phase(
         self, rbm: RBM, positive: Population, state: State, stream: Stream
     ) -> tuple[Population | Statistics, State, dict[str, Array]]:
-        """Return the negative phase; refuse other shapes, beyond whose ends compiled code would read."""
-        negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
+        """Return the negative phase; refuse other shapes, beyond whose ends compiled code would read.
+
+        Diagnostics must have the same names in all calls: their sums are divided by the number of iterations.
+        """
+        match phase := self.negative_phase(rbm, positive, state, stream):
+            case Population() | Statistics() as negative, dict() as state, dict() as diagnostics:
+                pass
+            case _:
+                kinds = [type(part).__name__ for part in (phase if isinstance(phase, tuple) else [phase])]
+                allowed = f"a Population or Statistics, the state and diagnostics, two dicts, got {', '.join(kinds)}"
+                raise SettingsError(f"negative_phase of {type(self).__name__}: must return {allowed}")
         replicas, m, n = rbm.W.shape
         if isinstance(negative, Population):
             rows = negative.visible.shape[1]
@@ -174,6 +183,9 @@ class Estimator(ABC):
             expected = [(replicas, m, n), (replicas, m), (replicas, n)]
         if (got := [part.shape for part in negative if part is not None]) != expected:
             raise SettingsError(f"negative_phase of {type(self).__name__}: shapes must be {expected}, got {got}")
+        named = dict.fromkeys(vars(self).setdefault("_names", tuple(diagnostics)), (replicas,))
+        if (found := {name: getattr(part, "shape", type(part)) for name, part in diagnostics.items()}) != named:
+            raise SettingsError(f"negative_phase of {type(self).__name__}: diagnostics must be {named}, got {found}")
         return negative, state, diagnostics
 
     def phase_sums(self, estimate: Estimate) -> tuple[PhaseSums, PhaseSums]:

@@ -347,6 +347,37 @@ def test_a_negative_phase_of_wrong_shapes_raises(visible, hidden, weights, rbm, 
         Own().estimate(rbm, batch, {}, training_stream(R))
 
 
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda phase: None, "must return a Population .*, got NoneType$"),
+        (lambda phase: phase[:2], "must return a Population .*, got Population, dict$"),
+        (lambda phase: (*phase, None), "must return a Population .*, got Population, dict, NoneType$"),
+        (lambda phase: (*phase, {"a": 1.0}), r"diagnostics must be {'a': \(2,\)}, got {'a': <class 'float'>}"),
+        (lambda phase: (*phase, {"a": [1.0] * R}), r"diagnostics must be {'a': \(2,\)}, got {'a': <class 'list'>}"),
+        (lambda phase: (*phase, {"a": np.ones((R, 1))}), r"diagnostics must be {'a': \(2,\)}, got {'a': \(2, 1\)}"),
+    ],
+)
+def test_a_negative_phase_of_other_parts_raises(returned, message, rbm, batch):
+    class Own(estimators.Estimator):
+        def negative_phase(self, rbm, positive, state, stream):
+            return returned((positive, state))
+
+    with pytest.raises(SettingsError, match=f"^negative_phase of Own: {message}"):
+        Own().estimate(rbm, batch, {}, training_stream(R))
+
+
+def test_diagnostics_have_the_same_names_in_all_iterations(rbm, batch):
+    class Own(estimators.Estimator):
+        def negative_phase(self, rbm, positive, state, stream):
+            return positive, state, {"a": np.ones(R)} if stream.next().number else {}
+
+    own, stream = Own(), training_stream(R)
+    own.estimate(rbm, batch, {}, stream)
+    with pytest.raises(SettingsError, match=r"diagnostics must be {}, got {'a': \(2,\)}"):
+        own.estimate(rbm, batch, {}, stream)
+
+
 @pytest.mark.parametrize("part", [np.s_[:, :, 1:], np.s_[:1], np.s_[0]])
 def test_a_batch_of_another_shape_raises(part, rbm, batch):
     with pytest.raises(DataError, match=r"mini-batch: must be of shape \(2, rows, \d+\), got \("):
