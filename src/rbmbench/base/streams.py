@@ -88,7 +88,7 @@ class Stream:
     Raises
     ------
     SettingsError
-        If a word is no integer in its range.
+        If a word is no integer in its range, or the trials are not a sequence.
     """
 
     def __init__(
@@ -99,9 +99,11 @@ class Stream:
         number: int | np.integer = 0,
     ):
         trials = np.asarray(trials)
-        for name, words in (("seed", np.asarray(seed)), ("trials", trials)):
-            if words.size and (words.dtype.kind not in "iu" or words.min() < 0 or words.max() >= 2**32):
-                raise SettingsError(f"{name}: must be integers from 0 to {2**32 - 1}, got {words.tolist()}")
+        for name, kind, words in (("seed", "an integer", seed), ("trials", "a list of integers", trials)):
+            words = np.asarray(words)
+            fit = not words.size or (words.dtype.kind in "iu" and words.min() >= 0 and words.max() < 2**32)
+            if words.ndim != (name == "trials") or not fit:
+                raise SettingsError(f"{name}: must be {kind} from 0 to {2**32 - 1}, got {words.tolist()}")
         self.seed = np.uint32(seed)
         self.trials = trials.astype(np.uint32)
         self.purpose = np.uint32(purpose)

@@ -12,7 +12,7 @@ from rbmbench.base.registry import Registry, name_of
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import Array
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums, states_like
-from rbmbench.model.rbm import RBM, Statistics
+from rbmbench.model.rbm import RBM, Statistics, check_replicas
 from rbmbench.model.work import dense_product, product
 
 REGISTRY: "Registry[Estimator]" = Registry("rbmbench.estimators", "estimator")
@@ -140,12 +140,14 @@ class Estimator(ABC):
         """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, which are not checked.
 
         It is copied if it has another type than the parameters, or rows that are not contiguous. Raises a `DataError`
-        if it has another shape.
+        if it has another shape, a `SettingsError` if the RBM does not have one leading axis.
         """
+        check_replicas(rbm)
         batch = states_like(rbm.W, batch)
         replicas, m, _ = rbm.W.shape
-        if batch.ndim != 3 or batch.shape[::2] != (replicas, m):  # compiled code would read beyond its ends
-            raise DataError(f"mini-batch: must be of shape ({replicas}, rows, {m}), got {batch.shape}")
+        # Of another shape, compiled code would read beyond its ends.
+        if batch.ndim != 3 or batch.shape[::2] != (replicas, m) or not batch.size:
+            raise DataError(f"mini-batch: must be of shape ({replicas}, rows, {m}), with rows, got {batch.shape}")
         positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
         return Estimate(positive, *self._checked_phase(rbm, positive, state, stream))
 

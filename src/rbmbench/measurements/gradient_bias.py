@@ -22,6 +22,7 @@ import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.metrics import TAILS
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
@@ -29,7 +30,7 @@ from rbmbench.kernels import kernels_for, on_host
 from rbmbench.likelihood import data_statistics, exact_model_statistics
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_statistics
 from rbmbench.model.minibatches import MiniBatches, random_rows
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, check_replicas
 from rbmbench.model.rows import binary_rows
 from rbmbench.samplers import ParallelTemperingSampler
 from rbmbench.training.checkpoint import Checkpointer, State, identity
@@ -79,6 +80,7 @@ def ground_truth(
     same random numbers as among all. Raises a `DataError` for other data, a `SettingsError` if the method is
     "exact" and neither layer can be enumerated.
     """
+    check_replicas(rbm)
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
     trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
     saved = checkpointer.resume(identity(settings, rbm.on_host().parameters._asdict() | {"train": data}))
@@ -223,9 +225,12 @@ def measure(
     DataError
         If the data are not rows of 0 and 1, as wide as the models.
     SettingsError
-        If the batch is larger than the data, or the estimator or an option is unknown.
+        If the batch is larger than the data, the estimator or an option is unknown, or there are no ground truths.
     """
+    check_replicas(rbm)
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    if not ground_truths:
+        raise SettingsError("ground_truths: must be at least one, got none")
     replicas = len(rbm.W)
     trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
     contents = rbm.on_host().parameters._asdict() | {"train": data}

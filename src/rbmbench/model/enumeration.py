@@ -26,7 +26,7 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import Array, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
-from rbmbench.model.rbm import RBM, check_replicas
+from rbmbench.model.rbm import RBM, check_replicas, check_shape
 from rbmbench.model.rows import binary_rows
 
 MOST_UNITS = 24  # maximal number of units in both layers: 2^24 products per half step and replica
@@ -131,10 +131,11 @@ def distribution_after(rbm: RBM, start: Array, k: int) -> Array:
     """Return the distribution mu T^k of the visible states of Gibbs chains after k steps, float64 (replicas, 2**m).
 
     ``start`` is mu, the distribution of the initial visible states, float64 (replicas, 2**m). Raises a `SettingsError`
-    if the RBM has more than 24 units, or not one leading axis of replicas.
+    if the RBM has more than 24 units, or not one leading axis of replicas, or ``start`` another shape.
     """
     check_replicas(rbm)
     check_sizes(rbm.visible_units, rbm.hidden_units)
+    check_shape("start", start, len(rbm.W), 2**rbm.visible_units)
     to_hidden, to_visible = hidden_given_visible(rbm), visible_given_hidden(rbm)
     for _ in range(positive_integer("k", k, least=0)):
         start = to_visible.push(to_hidden.push(start))

@@ -8,6 +8,7 @@ rows are not used in that epoch.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.rows import binary_rows
@@ -18,8 +19,9 @@ def random_rows(data, rows: int, like, stream: Stream):
     """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.
 
     ``data`` (any rows, m) holds 0 and 1, and ``like`` (replicas, m, ...) are parameters; a `DataError` is raised if
-    they do not fit. One draw of the stream is taken.
+    they do not fit, a `SettingsError` if ``rows`` is not a positive number. One draw of the stream is taken.
     """
+    rows = positive_integer("rows", rows)
     data = binary_rows(data, units=like.shape[1])
     draw = stream.next()
     draw.check(len(like))

@@ -30,7 +30,7 @@ from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
 from rbmbench.kernels import Array, contiguous
 from rbmbench.model.gibbs import Buffers, Population, hidden_mean
-from rbmbench.model.rbm import RBM, check_replicas
+from rbmbench.model.rbm import RBM, check_replicas, check_shape
 from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
 
@@ -119,10 +119,15 @@ class CoupledGibbs:
 
         The RBM has one leading axis of replicas; ``start`` is v_0, (replicas, chains, m), and p(h = 1 | v_0),
         (replicas, chains, n). One draw of the stream is taken, and its branch is used. The random numbers of a chain
-        depend on its number, counted from ``first_chain``, so that chains may be run in parts.
+        depend on its number, counted from ``first_chain``, so that chains may be run in parts. Raises a `SettingsError`
+        if the start has another shape.
         """
+        check_replicas(rbm)
         start_visible, start_mean = (contiguous(array, rbm.W.dtype, rbm.W) for array in start[:2])
-        replicas, chains, n = start_mean.shape
+        replicas, m, n = rbm.W.shape
+        check_shape("start.visible", start_visible, replicas, "chains", m)
+        chains = start_visible.shape[1]
+        check_shape("start.hidden", start_mean, replicas, chains, n)
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
         tally, terms = _Tally(replicas, chains), terms or Terms()
@@ -225,6 +230,7 @@ def stopping_times(
     check_replicas(rbm)
     chains = CoupledGibbs(coupling, max_steps=positive_integer("longest", longest, 2, MOST_STEPS))
     start_visible = binary_states(start_visible, "start", 3, rbm.visible_units)
+    check_shape("start", start_visible, len(rbm.W), "chains", rbm.visible_units)
     start_visible = contiguous(start_visible, rbm.W.dtype, rbm.W)
     start = Population(start_visible, hidden_mean(rbm, start_visible, Buffers()))
     return chains.run(rbm, start, stream, first_chain=first_chain).stopping_time

@@ -43,7 +43,7 @@ class TrajectoryTempering:
 
     def start(self, chains: int, stream: Stream) -> Array:
         """Return states (levels, chains, m), at all levels with the visible biases of level 0; one draw is taken."""
-        models = self.models
+        models, chains = self.models, positive_integer("chains", chains)
         visible = np.zeros((len(models.W), chains, models.visible_units), models.W.dtype, like=models.W)
         kernels_for(visible).sample_bernoulli(visible, models.b[:1] + 0 * models.b, stream.next())
         return visible

@@ -76,11 +76,11 @@ def test_next_and_take_number_draws_in_succession():
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.7, "1", None, True])
 def test_a_seed_that_is_no_integer_of_its_range_raises(seed):
-    with pytest.raises(SettingsError, match=r"^seed: must be integers from 0 to 4294967295, got "):
+    with pytest.raises(SettingsError, match=r"^seed: must be an integer from 0 to 4294967295, got "):
         Stream(seed, [0])
 
 
-@pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1]), [1.5], ["1"]])
+@pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1]), [1.5], ["1"], 5, [[1]]])
 def test_trial_outside_its_range_raises(trials):
     with pytest.raises(SettingsError, match=r"^trial.*4294967295"):
         Stream(0, trials)

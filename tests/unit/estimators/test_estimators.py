@@ -378,7 +378,7 @@ def test_diagnostics_have_the_same_names_in_all_iterations(rbm, batch):
         own.estimate(rbm, batch, {}, stream)
 
 
-@pytest.mark.parametrize("part", [np.s_[:, :, 1:], np.s_[:1], np.s_[0]])
+@pytest.mark.parametrize("part", [np.s_[:, :, 1:], np.s_[:1], np.s_[0], np.s_[:, :0]])
 def test_a_batch_of_another_shape_raises(part, rbm, batch):
-    with pytest.raises(DataError, match=r"mini-batch: must be of shape \(2, rows, \d+\), got \("):
+    with pytest.raises(DataError, match=r"mini-batch: must be of shape \(2, rows, \d+\), with rows, got \("):
         estimators.create("cd").estimate(rbm, batch[part], {}, training_stream(R))

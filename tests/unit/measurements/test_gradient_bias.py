@@ -304,6 +304,8 @@ def test_invalid_settings_raise():
         quantities_of(rbm, estimate_settings("cd", batch=13))
     with pytest.raises(SettingsError, match=r"^unknown estimator 'cdd'; nearest: 'cd'"):
         quantities_of(rbm, estimate_settings("cdd"))
+    with pytest.raises(SettingsError, match=r"^ground_truths: must be at least one, got none"):
+        measure(rbm, DATA, estimate_settings("cd"), {})
     large = random_rbm(31, 29, (1,))
     with pytest.raises(SettingsError, match="annealed importance sampling"):
         ground_truth(large, np.zeros((3, 31), np.uint8), GroundTruthSettings(method="exact"))

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from core_helpers import binary_data, expected_tosses, random_rbm, repeated, sigmoid, training_stream
 
-from rbmbench import samplers
-from rbmbench.base.errors import SettingsError
+from rbmbench import estimators, samplers
+from rbmbench.base.errors import RbmbenchError, SettingsError
+from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Stream
+from rbmbench.measurements.gradient_bias import ground_truth, measure
 from rbmbench.model.enumeration import distribution_after, transition_matrix
+from rbmbench.model.gibbs import Population
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers.coupled_gibbs import stopping_times
@@ -261,6 +264,30 @@ def test_tempered_chains_of_a_wrong_shape_raise(shape, rbm):
         sampler.sweep(rbm, np.zeros(shape), training_stream(R), samples)
 
 
+@pytest.mark.parametrize("chains", [0, -1, 1.5])
+@pytest.mark.parametrize("name", [*ALL, "ladder"])
+def test_a_number_of_chains_below_1_raises(name, chains, rbm):
+    ladder = samplers.TrajectoryTempering(rbm)
+    with pytest.raises(SettingsError, match=r"^option '(chains|rows)': must be an integer >= 1, got"):
+        ladder.start(chains, training_stream(R)) if name == "ladder" else drawn(name, rbm, chains=chains)
+
+
+@pytest.mark.parametrize("shape", [(R, CHAINS, M + 1), (R + 1, CHAINS, M), (R, CHAINS + 1, M), (CHAINS, M)])
+def test_starts_of_pairs_of_a_wrong_shape_raise(shape, rbm):
+    start = Population(np.zeros(shape), np.zeros((R, CHAINS, N)))
+    with pytest.raises(SettingsError, match=r"^start\.(visible|hidden): must have shape \(2, "):
+        samplers.CoupledGibbs().run(rbm, start, training_stream(R))
+    if shape[1:] != (CHAINS + 1, M):
+        with pytest.raises(RbmbenchError, match=r"^start: must (be|have)"):
+            stopping_times(rbm, np.zeros(shape), "rbm", 5, training_stream(R))
+
+
+@pytest.mark.parametrize("shape", [(R, 2**M - 1), (2**M,), (1, 2**M)])
+def test_distributions_of_a_wrong_shape_raise(shape, rbm):
+    with pytest.raises(SettingsError, match=r"^start: must have shape \(2, 128\), got"):
+        distribution_after(rbm, np.full(shape, 0.5**M), 1)
+
+
 def test_functions_of_replicas_refuse_a_single_rbm():
     rbm, stream = random_rbm(M, N, seed=4), training_stream(1)
     start = np.zeros((1, CHAINS, M))
@@ -269,6 +296,10 @@ def test_functions_of_replicas_refuse_a_single_rbm():
         lambda: transition_matrix(rbm),
         lambda: distribution_after(rbm, np.full((1, 2**M), 0.5**M), 1),
         lambda: stopping_times(rbm, start, "rbm", 5, stream),
+        lambda: estimators.create("cd").estimate(rbm, start, {}, stream),
+        lambda: samplers.CoupledGibbs().run(rbm, Population(start, start), stream),
+        lambda: ground_truth(rbm, DATA, GroundTruthSettings(method="exact")),
+        lambda: measure(rbm, DATA, EstimateSettings(estimator={"name": "cd"}, batch=5), {}),
     )
     for call in calls:
         with pytest.raises(SettingsError, match=r"^RBM: must have one leading axis, .*, got W of shape \(7, 5\)"):
