@@ -24,8 +24,8 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.pace import Progress
-from rbmbench.base.registry import positive_integer
-from rbmbench.base.settings import MOST_ANNEALING_STEPS
+from rbmbench.base.registry import number_within, positive_integer
+from rbmbench.base.settings import MOST_ANNEALING_STEPS, MOST_COUNT
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import Array, kernels_for
 from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
@@ -53,9 +53,12 @@ class AnnealedEstimate:
 def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
     """Return the visible bias of the base model with the rates of the data (rows, m) of 0 and 1: float64, (m,).
 
-    ``pseudo_count`` is added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1.
+    ``pseudo_count`` is added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1. Raises a
+    `SettingsError` if it is not a positive number.
     """
     data = binary_rows(data)
+    if not number_within("pseudo_count", pseudo_count, MOST_COUNT):
+        raise SettingsError(f"option 'pseudo_count': must be above 0, got {pseudo_count!r}")
     on = data.sum(axis=0, dtype=np.float64) + pseudo_count
     return np.log(on / (len(data) + 2 * pseudo_count - on))
 

@@ -14,8 +14,8 @@ import numpy as np
 from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError
 from rbmbench.kernels import contiguous, kernels_for
 from rbmbench.kernels.numpy import binary_states
-from rbmbench.model.rbm import RBM, Statistics
-from rbmbench.model.rows import binary_rows
+from rbmbench.model.rbm import RBM, Statistics, check_shape
+from rbmbench.model.rows import binary_rows, real_array
 
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # which stay in the cache while all replicas use them
@@ -109,10 +109,12 @@ class PackedData:
         Raises a `DataError` if the data are not 0 and 1, or the weights are not one positive number or zero for each.
         """
         rows = np.asarray(binary_rows(data), like=like)
-        weights = contiguous(np.ones(len(rows)) if counts is None else counts, np.float64, like)
+        allowed = f"{len(rows)} numbers >= 0 with a positive sum"
+        weights = np.ones(len(rows)) if counts is None else real_array(counts, "counts", allowed)
+        weights = contiguous(weights, np.float64, like)
         if weights.shape != rows.shape[:1] or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < np.inf:
             content = f"shape {weights.shape}, sum {float(weights.sum()):g}"
-            raise DataError(f"counts: must be {len(rows)} numbers >= 0 with a positive sum, got {content}")
+            raise DataError(f"counts: must be {allowed}, got {content}")
         starts = range(0, len(rows), ROWS)
         packed = [kernels_for(like).packed_rows(rows[start : start + ROWS]) for start in starts]
         self.blocks = [(block, weights[start : start + ROWS]) for start, block in zip(starts, packed, strict=True)]
@@ -180,7 +182,7 @@ def log_likelihood(
     Parameters
     ----------
     rbm : RBM
-        Any leading axes; ``log_partition``, log Z, and the result have its leading shape.
+        Any leading axes; ``log_partition``, log Z, and the result have its leading shape, or log Z is one number.
     data : ndarray, shape (rows, m), entries 0 or 1, or PackedData
     counts : ndarray, shape (rows,), optional
         Weight of each row; by default 1. Packed data have their own.
@@ -189,12 +191,16 @@ def log_likelihood(
     ------
     DataError
         If the data are not rows of 0 and 1, as wide as the RBM, or the weights are not one number >= 0 for each.
+    SettingsError
+        If ``log_partition`` has another shape.
 
     Warns
     -----
     RbmbenchWarning
         If a value is above 0, which shows that log Z is too low.
     """
+    if np.ndim(log_partition):
+        check_shape("log_partition", np.asarray(log_partition), *rbm.W.shape[:-2])
     return normalised(mean_log_weights(rbm, data, counts), log_partition)
 
 

@@ -386,4 +386,4 @@ def check_shape(name: str, array: Array, *shape: int | str) -> None:
     """Raise a `SettingsError` unless an array has this shape, in which a word stands for any length."""
     lengths = zip(shape, array.shape, strict=False)
     if len(shape) != array.ndim or any(length != got for length, got in lengths if not isinstance(length, str)):
-        raise SettingsError(f"{name}: must have shape ({', '.join(map(str, shape))}), got {array.shape}")
+        raise SettingsError(f"{name}: must have shape {shape}, got {array.shape}".replace("'", ""))

@@ -50,7 +50,7 @@ def binary_states(values: object, label: str, axes: int | None = None, units: in
 
     For the errors see `binary_rows`.
     """
-    states = _real_array(values, label, BINARY)
+    states = real_array(values, label, BINARY)
     if not states.ndim or axes not in (None, states.ndim):
         shape = BINARY if axes in (2, None) else f"0 and 1 in {axes} axes, (replicas, rows, units)"
         _refuse(label, f"shape {states.shape} of {states.dtype}", shape)
@@ -69,7 +69,7 @@ def binary_states(values: object, label: str, axes: int | None = None, units: in
 
 def means(values: object, label: str, units: int, dtype) -> Array:
     """Return states or means of units, (..., units), as an array of this type; a `DataError` if not in [0, 1]."""
-    array = _real_array(values, label, MEANS)
+    array = real_array(values, label, MEANS)
     if array.ndim < 2:
         _refuse(label, f"shape {array.shape}", MEANS)
     _check_width(array, label, units)
@@ -99,7 +99,8 @@ def states_or_missing(values: Any, label: str, units: int) -> np.ndarray:
     return states
 
 
-def _real_array(values: object, label: str, allowed: str) -> Array:
+def real_array(values: object, label: str, allowed: str) -> Array:
+    """Return values as an array; a `DataError`, with what is allowed, if they are masked, or no real numbers."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         _refuse(label, "masked entries", allowed)
     plain = _unpacked(values, label, allowed)

@@ -11,6 +11,7 @@ from rbmbench.base.errors import RbmbenchWarning, SettingsError
 from rbmbench.likelihood import (
     PackedData,
     ais_log_partition,
+    base_rate_bias,
     data_statistics,
     exact,
     exact_gradient,
@@ -175,6 +176,18 @@ def test_error_of_too_large_layers_names_ais(function):
     line = r"must be at most 25 units in the smaller layer, got 31 visible and 29 hidden units"
     with pytest.raises(SettingsError, match=rf"\A.*{line}.*annealed importance sampling \(AIS\).*\Z"):
         function(rbm)
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1,), (1, 2)])
+def test_log_partitions_of_another_shape_raise(shape):
+    with pytest.raises(SettingsError, match=r"^log_partition: must have shape \(2,\), got"):
+        log_likelihood(random_rbm(7, 3, (2,)), binary_data(29, 7), np.full(shape, 9.0))
+
+
+@pytest.mark.parametrize("pseudo_count", [0, -1, np.inf, np.nan, "1"])
+def test_pseudo_counts_that_are_not_positive_numbers_raise(pseudo_count):
+    with pytest.raises(SettingsError, match=r"^option 'pseudo_count': must be "):
+        base_rate_bias(np.zeros((3, 2), np.uint8), pseudo_count)
 
 
 def test_a_likelihood_above_0_gives_a_warning():

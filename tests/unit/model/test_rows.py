@@ -135,7 +135,10 @@ def test_a_masked_clamp_raises():
         MODEL[0].sample(2, clamp=clamp)
 
 
-@pytest.mark.parametrize("counts", [np.ones(ROWS - 2), -np.ones(ROWS), np.zeros(ROWS), np.full(ROWS, np.nan)])
+@pytest.mark.parametrize(
+    "counts",
+    [np.ones(ROWS - 2), -np.ones(ROWS), np.zeros(ROWS), np.full(ROWS, np.nan), np.full(ROWS, 1j), ["1"] * ROWS],
+)
 def test_counts_must_be_one_weight_per_row(counts):
     with pytest.raises(DataError, match=f"counts: must be {ROWS} numbers >= 0 with a positive sum, got .*"):
         likelihood.log_likelihood(MODEL, DATA, np.zeros(1), counts)
