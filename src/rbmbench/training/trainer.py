@@ -225,8 +225,8 @@ def train(
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
     run_options: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
     if isinstance(initial, RBM):
-        values |= {"hidden": initial.hidden_units} if hidden is None else {}
-        values.setdefault("trials", len(initial.replicas.W))
+        given = {name: value for name, value in values.items() if value is not None}
+        values = {"hidden": initial.hidden_units, "trials": len(initial.replicas.W)} | given
         run_options["initial"] = initial
     else:
         values["initial"] = initial

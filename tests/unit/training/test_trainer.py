@@ -455,6 +455,8 @@ def test_training_continues_from_a_model():
     assert (again.rbm.W != whole.rbm.W).any()
     first, whole = (trained(iterations, ROWS, hidden=N) for iterations in (8, 12))
     np.testing.assert_array_equal(trained(4, ROWS, initial=first.rbm[0]).rbm.W, whole.rbm.W)
+    stacked = trained(4, ROWS, initial=first.rbm[[0, 0]], trials=None).rbm
+    np.testing.assert_array_equal(stacked.W, np.repeat(whole.rbm.W, 2, axis=0))
     three = trained(4, ROWS, initial=first.rbm[0], trials=3).rbm
     np.testing.assert_array_equal(three.W, np.repeat(whole.rbm.W, 3, axis=0))
 
