@@ -186,8 +186,8 @@ class Estimator(ABC):
         if (got := [part.shape for part in negative if part is not None]) != expected:
             raise SettingsError(f"negative_phase of {type(self).__name__}: shapes must be {expected}, got {got}")
         named = dict.fromkeys(vars(self).setdefault("_names", tuple(diagnostics)), (replicas,))
-        if (found := {name: getattr(part, "shape", type(part)) for name, part in diagnostics.items()}) != named:
-            raise SettingsError(f"negative_phase of {type(self).__name__}: diagnostics must be {named}, got {found}")
+        if (shapes := {name: getattr(part, "shape", type(part)) for name, part in diagnostics.items()}) != named:
+            raise SettingsError(f"negative_phase of {type(self).__name__}: diagnostics must be {named}, got {shapes}")
         return negative, state, diagnostics
 
     def phase_sums(self, estimate: Estimate) -> tuple[PhaseSums, PhaseSums]:
