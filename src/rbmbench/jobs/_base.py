@@ -99,7 +99,7 @@ class Task:
             raise TrainingError(f"{name}: {error}") from None
         except StoppedError as stop:
             raise StoppedError(f"{name}: {stop}", stop.signal) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError):  # of compilers, which drop an interrupt that reaches their callbacks
             if signals and (number := signals()):
                 message = f"{name}: stopped while it was starting; run the same command again"
                 raise StoppedError(message, number) from None

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -9,10 +11,13 @@ import pytest
 from own_data import refused
 from planned import planned_here
 
+from rbmbench.base.errors import StoppedError
 from rbmbench.cli import main
 from rbmbench.cli.making import shown_folders
 from rbmbench.cli.progress import shown_progress
+from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
+from rbmbench.jobs import Task
 from rbmbench.training import trainer
 
 COMMANDS = (
@@ -173,6 +178,17 @@ def test_error_of_a_diverged_run_names_trial_and_iteration(data, tmp_path, capsy
     assert "a_run: trial 0" in line
     assert "iteration" in line
     assert not (tmp_path / "run").exists()
+
+
+def test_a_signal_that_a_compiler_drops_stops_a_starting_job(tmp_path):
+    def compiling():
+        with suppress(KeyboardInterrupt):  # as ctypes in callbacks of LLVM
+            signal.raise_signal(signal.SIGTERM)
+        raise RuntimeError("no compiled object yet")
+
+    task = Task(None, tmp_path, checkpoint=tmp_path / "run.npz", signals=StopSignals())
+    with pytest.raises(StoppedError, match="a_run: stopped while it was starting"), task.stoppable("a_run"):
+        compiling()
 
 
 def test_config_check_prints_one_short_line(repository, monkeypatch, capsys):
