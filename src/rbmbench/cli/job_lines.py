@@ -96,10 +96,11 @@ class JobLines:
             lines += [f"  log: {log}", *(f"    {line}" for line in ending)]
         return "\n".join(lines)
 
-    def stopped(self, logs: Sequence[str]) -> str:
-        """Return the number of finished jobs of a workflow that was stopped; ``logs`` are those of Snakemake."""
+    def stopped(self, left: int, logs: Sequence[str]) -> str:
+        """Return the number of finished jobs of a stopped workflow, with ``left`` to run; ``logs`` are Snakemake's."""
+        total = len(self._titles)
         messages = f"; all messages: {', '.join(map(os.path.relpath, logs))}" if logs else ""
-        return f"{self._done} of {len(self._titles)} jobs done; the same command goes on{messages}"
+        return f"{total - left} of {total} jobs done; the same command goes on{messages}"
 
     def _end_of(self, log: str, started: float) -> list[str]:
         """Return the last lines of a log; a note if nothing was written to it."""

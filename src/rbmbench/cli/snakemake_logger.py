@@ -128,7 +128,9 @@ class LoggedWorkflow:
         """Print the progress of a workflow that failed or was interrupted; ``logs`` are those of Snakemake."""
         for handler in self._handlers:
             if handler.lines is not None:
-                logger.info(handler.lines.stopped(logs))
+                # With --quiet, Snakemake does not say that a job has finished.
+                left = sum(bool(job.output) for job in self._workflow.dag.needrun_jobs())
+                logger.info(handler.lines.stopped(left, logs))
 
     def last_line(self) -> str:
         """Return the place of the results, and the numbers of verdicts."""

@@ -14,9 +14,10 @@ pytest.importorskip("snakemake")
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from rbmbench.cli import snakemake_logger
 from rbmbench.cli.job_lines import JobLines, Titles, last_line
 from rbmbench.cli.output import MESSAGES
-from rbmbench.cli.snakemake_logger import LogHandler, LogHandlerSettings
+from rbmbench.cli.snakemake_logger import LoggedWorkflow, LogHandler, LogHandlerSettings
 from rbmbench.io.layout import Layout
 from rbmbench.planning.forecast.remaining import Expected
 
@@ -181,10 +182,19 @@ def test_first_line_and_line_of_an_interrupted_workflow(capsys, monkeypatch, tmp
     monkeypatch.chdir(tmp_path)
     lines = lines_of(2)
     assert lines.first(START) == "3 jobs to run, about 2 min"
-    lines.start(1, START)
-    lines.finish(1, START + 1)
     words = "1 of 3 jobs done; the same command goes on; all messages: .snakemake/log/x.log"
-    assert lines.stopped([f"{tmp_path}/.snakemake/log/x.log"]) == words
+    assert lines.stopped(2, [f"{tmp_path}/.snakemake/log/x.log"]) == words
+
+
+def test_jobs_of_a_stopped_workflow_are_counted_where_none_is_shown(monkeypatch):
+    # With --quiet, Snakemake sends no messages on finished jobs.
+    handler = LogHandler(SimpleNamespace(**SETTINGS | {"quiet": {Quietness.PROGRESS}}), LogHandlerSettings())
+    handler.lines, texts = lines_of(), []
+    monkeypatch.setattr(snakemake_logger, "logger", SimpleNamespace(info=texts.append))
+    dag = SimpleNamespace(needrun_jobs=lambda: [SimpleNamespace(output=files) for files in (["x"], ["y"], [])])
+    manager = SimpleNamespace(get_log_handlers=lambda: [handler])
+    LoggedWorkflow(SimpleNamespace(dag=dag, logger_manager=manager), None).stop([])
+    assert texts == ["1 of 3 jobs done; the same command goes on"]
 
 
 def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
