@@ -26,3 +26,12 @@ def test_a_link_to_a_missing_folder_raises_a_one_line_error(tiny):
     assert "Traceback" not in output
     link = Path(tiny.folder, "results")
     assert f"error: results/tiny: cannot be written ({link} is a link to /proc/none/results, which cannot be" in output
+
+
+@pytest.mark.parametrize("name", ["BACKEND", "CHECKPOINT_SECONDS", "FUSED", "PRODUCTS"])
+def test_a_wrong_variable_starts_no_job(tiny, monkeypatch, name):
+    # The fingerprints of code that cannot be probed are unknown: finished jobs would run again, and fail.
+    monkeypatch.setenv(f"RBMBENCH_{name}", "wrong")
+    output = tiny.snakemake("--dry-run", "tiny_fig1", *FILES, code=2)
+    assert f"rbmbench: error: RBMBENCH_{name}: must be " in output
+    assert "Traceback" not in output

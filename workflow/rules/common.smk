@@ -15,6 +15,7 @@ from rbmbench import datasets, jobs
 from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError, SettingsError
 from rbmbench.cli import snakemake_scheduler, snakemake_slurm
+from rbmbench.cli.computing import check_environment
 from rbmbench.cli.job_lines import Titles
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
@@ -33,6 +34,7 @@ def checked_plan():
     """Return the configuration and its plan, or end with one line on its first error."""
     modifier = workflow.modifier.path_modifier
     try:
+        check_environment()
         if modifier.prefix or modifier.modifies_prefixes:
             raise SettingsError("module: prefix: is not supported; results are written to results/SCALE")
         fetch_papers(config.get("papers") or ())

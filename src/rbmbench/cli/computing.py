@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that compute the jobs of `rbmbench.jobs`, and `train` with single arguments."""
 
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,8 @@ from rbmbench.datasets.user_file import ending
 from rbmbench.io import provenance, results
 from rbmbench.io.atomic import writable
 from rbmbench.io.layout import RUNS, Layout
-from rbmbench.kernels import ways
+from rbmbench.kernels import backends, ways
+from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 
 Item = TypeVar("Item")
@@ -180,9 +182,18 @@ def check_out(arguments: Namespace) -> None:
         results.check_writable(writable(arguments.out).parent)
 
 
+def check_environment() -> None:
+    """Refuse wrong values of environment variables, with which jobs fail, and fingerprints are unknown."""
+    if (backend := os.environ.get("RBMBENCH_BACKEND") or "auto") not in backends.NAMES:
+        raise SettingsError(f"RBMBENCH_BACKEND: must be one of {', '.join(backends.NAMES)}, got {backend!r}")
+    fused.check_switch()
+    ways.check_switch()
+    checkpoint_seconds()
+
+
 def _check_start(arguments: Namespace) -> None:
     """Check the environment and the output folder, and record the commit."""
-    ways.check_switch()
+    check_environment()
     results.check_writable(arguments.out)
     provenance.commit()
 

@@ -141,9 +141,8 @@ def backend() -> Iterator[Finding]:
     import numpy as np
 
     from rbmbench.base.errors import SettingsError
-    from rbmbench.cli.parser import checkpoint_seconds
-    from rbmbench.kernels import backend_name, backends, ways
-    from rbmbench.training import fused
+    from rbmbench.cli.computing import check_environment
+    from rbmbench.kernels import backend_name, backends
     from rbmbench.training.timing import step_settings
 
     host_kernels = backend_name(np.empty(0))
@@ -155,11 +154,9 @@ def backend() -> Iterator[Finding]:
     if host_kernels == "numpy":
         yield Finding("kernels of NumPy arrays", "the slow reference kernels: Numba cannot be imported", WARNING)
     try:
+        check_environment()
         if requested := os.environ.get("RBMBENCH_BACKEND"):
             yield Finding("RBMBENCH_BACKEND", backends.choose(requested, 0.0).arrays.__name__)
-        fused.check_switch()
-        ways.check_switch()
-        checkpoint_seconds()
     except SettingsError as error:
         yield Finding("environment", str(error), FAILED)
 
