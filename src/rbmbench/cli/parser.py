@@ -326,8 +326,8 @@ def _add_commands(commands) -> None:
     arguments = {
         "--name": _argument(None, "name of the data set", required=True),
         "--options": _options("options of the data set (default: none)", default="{}"),
-        "--rows": _argument(None, "fail unless the data set has this many training rows", type=int),
-        "--visible": _argument(None, "fail unless the data set has this many visible units", type=int),
+        "--rows": _count("fail unless the data set has this many training rows"),
+        "--visible": _count("fail unless the data set has this many visible units"),
         "--out": _required_file("npz file to write"),
     }
     add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, arguments)

@@ -239,6 +239,7 @@ def test_progress_shows_the_time_left(capsys, monkeypatch):
             ("train", "--data", "x.csv", "--array", "a", "--hidden", "5", "--iterations", "7", "--out", "y"),
             "--array: must",
         ),
+        (("data", "--rows", "1.5"), "argument --rows: must be an integer from 1 to 2147483647, got '1.5'"),
         (("data",), "the following arguments are required: --name, --out; see 'rbmbench data --help'"),
     ],
 )
