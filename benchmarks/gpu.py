@@ -8,7 +8,7 @@ from unittest.mock import patch
 from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import training_step
-from timing import DENSE, FLOOR, OTHER, Clock, in_way, line, matrix_products
+from timing import DENSE, FLOOR, OTHER, Clock, line, matrix_products
 
 
 def obstacle() -> str:
@@ -49,8 +49,6 @@ def gpu_steps(clock: Clock) -> list[dict]:
         ours, products = clock.best(step, floor, rounds=100)
         label = f"CD-{k} step on the GPU, 784x500, batch 500"
         lines.append(line(label, ours, DENSE, FLOOR, products))
-        on_tensor_cores, theirs = clock.best(in_way("tensor_cores", step), in_way("library", step), rounds=100)
-        lines.append(line(f"{label}, by tensor cores", on_tensor_cores, "the same by cuBLAS in float32", OTHER, theirs))
     for name, title in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
         many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
         ours, theirs = clock.best(many, single, rounds=30)

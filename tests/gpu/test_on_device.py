@@ -17,7 +17,7 @@ from core_helpers import (
 )
 
 from rbmbench import estimators, samplers
-from rbmbench.kernels import backend_name, backends, on_host, ways
+from rbmbench.kernels import backend_name, backends, on_host
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
@@ -57,17 +57,15 @@ def test_backend_of_device_arrays_is_cupy(cupy):
     assert backend_name(cupy.empty(3)) == "cupy"
 
 
-@pytest.mark.parametrize("way", ["library", "tensor_cores"])
 @pytest.mark.parametrize("transposed", [False, True])
-def test_products_with_binary_states_have_the_precision_of_float32(cupy, kernels, way, transposed):
+def test_products_with_binary_states_have_the_precision_of_float32(cupy, kernels, transposed):
     rng = np.random.default_rng(7)
     states, matrix = (rng.random((3, 67, 131)) < 0.4).astype(np.float32), rng.normal(size=(3, 131, 37))
     a, b = cupy.asarray(states), cupy.asarray(matrix.astype(np.float32))
     if transposed:
         a, b = (cupy.ascontiguousarray(part.swapaxes(1, 2)).swapaxes(1, 2) for part in (a, b))
     out = cupy.empty((3, 67, 37), np.float32)
-    with ways.by_hand(way):
-        kernels.multiply_binary(a, b, out)
+    kernels.multiply_binary(a, b, out)
     expected = states.astype(np.float64) @ matrix.astype(np.float32)
     np.testing.assert_allclose(out.get(), expected, rtol=0, atol=3e-5)
 

@@ -20,7 +20,7 @@ from shim.host_array import DeviceArray
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
 KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\([^)]*\) )?void (\w+)\((.*?)\)', re.DOTALL)
 TYPES = {"word": np.uint32, "wide": np.uint64, "offset": np.int64, "int": np.int32, "double": np.float64}
-TYPES |= {"unsigned char": np.uint8, "half": np.uint16}
+TYPES |= {"unsigned char": np.uint8}
 
 
 def missing_compiler() -> str | None:
@@ -122,20 +122,18 @@ class HostDevice:
         assert value.dtype == expected, f"array of {value.dtype}, not {expected}"
         return np.array(value.on_host.ctypes.data, np.uint64)
 
-    def multiply(self, states, across, matrix, transposed, out, add=False):
+    def multiply(self, states, across, matrix, transposed, out):
         """Multiply as documented in `rbmbench.kernels.cupy._device.multiply`, in place of cuBLAS."""
         arrays = states.on_host, matrix.on_host
         for array in arrays:
             assert array[:1].flags.c_contiguous
-            assert array.dtype == (np.uint16 if array.dtype == np.uint16 else out.dtype)
+            assert array.dtype == out.dtype
             assert array.strides[0] in (0, array[:1].nbytes) or len(array) == 1
-        if arrays[0].dtype == np.uint16:  # bfloat16
-            arrays = [(array.astype(np.uint32) << 16).view(np.float32) for array in arrays]
         a, b = (
             array.swapaxes(1, 2) if turned else array
             for array, turned in zip(arrays, (across, transposed), strict=True)
         )
-        out.on_host[...] = out.on_host + a @ b if add else a @ b
+        out.on_host[...] = a @ b
 
     def empty(self, shape, dtype):
         """Return an array of bytes 0xFF, NaN for floating-point types."""

@@ -36,8 +36,6 @@ class NormJob(Measurement):
         return {"power": __import__("numpy").array([float(settings.power)])}
 """
 KIND = """
-from typing import Literal
-
 from rbmbench.config.paper import KINDS
 from rbmbench.io.results import read_table
 from rbmbench.jobs import of_name
@@ -48,7 +46,6 @@ from rbmbench.planning.specs import FigureSpec
 
 
 class NormsSpec(FigureSpec):
-    kind: Literal["norms"]
     folder: str
 
     def sources(self):
@@ -71,7 +68,6 @@ class NormsSpec(FigureSpec):
 
 @KINDS.register
 class Norms(Kind):
-    kind: Literal["norms"]
     panel: str
 
     SPEC = NormsSpec

@@ -11,7 +11,7 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import bounded_bytes
 from rbmbench.io.layout import CURVE, EVALUATIONS, META, RUNS, TABLE_ENDINGS, Layout
-from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum, with_shared_parts
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
 from rbmbench.io.results import check_writable, read_json, read_meta, read_table, reading
 from rbmbench.planning.chart import Table
 from rbmbench.planning.specs import parse_spec, with_places
@@ -45,8 +45,7 @@ def keep(arguments: Namespace) -> None:
         with replaced(path) as temporary:
             temporary.write_bytes(content)
     for key, kept in metas.items():
-        content = kept if SAME_AS in kept else with_shared_parts(kept)
-        write_json(arguments.out / "meta" / f"{key}.json", content, indent=0)
+        write_json(arguments.out / "meta" / f"{key}.json", kept, indent=0)
     if arguments.out.resolve() != arguments.folder.resolve():  # there the specs with the folders of runs stay
         for key, values in outputs.items():
             write_json(target.spec(key), with_places(values, lambda place: Path(place).name))

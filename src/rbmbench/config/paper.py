@@ -3,7 +3,7 @@
 
 from functools import cache, reduce
 from operator import or_
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
@@ -36,17 +36,23 @@ class Paper(Settings):
 
 def paper_model() -> type[Paper]:
     """Return `Paper` with all kinds of figures and tables there are, those of plug-ins included."""
-    return _paper_model(tuple(KINDS.get(name) for name in KINDS.names()))
+    return _paper_model(tuple((name, KINDS.get(name)) for name in KINDS.names()))
 
 
 @cache
-def _paper_model(kinds: tuple[type, ...]) -> type[Paper]:
+def _paper_model(kinds: tuple[tuple[str, type], ...]) -> type[Paper]:
     fields = {}
     for name, key, is_table in (("figures", FigureName, False), ("tables", TableName, True)):
-        union = reduce(or_, (kind for kind in kinds if is_table == kind.IS_TABLE))
+        union = reduce(or_, (_named(kind, tag) for tag, kind in kinds if is_table == kind.IS_TABLE))
         model = Annotated[union, Field(discriminator="kind")]
         fields[name] = (dict[key, model], Field(default={}, description=f"the {name}, by name"))
     return create_model("Paper", __base__=Paper, __doc__=Paper.__doc__, **fields)
+
+
+def _named(kind: type, name: str) -> type:
+    """Return the model of a kind that takes entries of this kind alone."""
+    field = Field(description=f"kind of the {'table' if kind.IS_TABLE else 'figure'}, and of its notebook template")
+    return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, kind=(Literal[name], field))
 
 
 def schemas() -> dict[str, dict[str, object]]:

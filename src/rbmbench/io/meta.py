@@ -3,8 +3,7 @@
 
 import hashlib
 import json
-from collections import Counter
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pydantic import ConfigDict, Field
 
@@ -106,49 +105,6 @@ class Meta(dict):
 
 SAME_AS = "same_as"
 """Key of kept metas equal to those of another figure or table: its key; `OWN_CHECKSUM` is that of its metas."""
-
-
-PART, PARTS, METAS = "part", "parts", "metas"
-"""Keys of a kept file of several metas: the place of a part in the list of parts, this list, and the metas by name."""
-SHORT = 30
-"""Most letters of a part that is repeated; a longer one is written once."""
-
-
-def with_shared_parts(metas: dict[str, object]) -> dict[str, object]:
-    """Return metas by name as they are kept: a mapping or a list that occurs several times is in the parts."""
-    counts: Counter[str] = Counter()
-    places: dict[str, int] = {}
-
-    def count(value: object) -> None:
-        for entry in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            if isinstance(entry, dict | list):
-                counts[json.dumps(entry, sort_keys=True)] += 1
-                count(entry)
-
-    def replaced(value: object) -> object:
-        if not isinstance(value, dict | list):
-            return value
-        text = json.dumps(value, sort_keys=True)
-        if counts[text] > 1 and len(text) > SHORT:
-            return {PART: places.setdefault(text, len(places))}
-        return {k: replaced(v) for k, v in value.items()} if isinstance(value, dict) else [*map(replaced, value)]
-
-    count(metas)
-    return {METAS: {name: replaced(meta) for name, meta in metas.items()}, PARTS: [*map(json.loads, places)]}
-
-
-def without_shared_parts(value: object, parts: list) -> Any:
-    """Return metas, or a piece of them, with the parts in place of their numbers.
-
-    Raises IndexError or TypeError if a part of that number is missing.
-    """
-    if isinstance(value, list):
-        return [without_shared_parts(piece, parts) for piece in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {PART}:
-        return parts[value[PART]]
-    return {key: without_shared_parts(piece, parts) for key, piece in value.items()}
 
 
 def content_checksum(values: dict[str, object]) -> str:

@@ -24,16 +24,7 @@ from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.caches import why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, TIMES, Layout
-from rbmbench.io.meta import (
-    CHECKSUMS,
-    METAS,
-    OWN_CHECKSUM,
-    PARTS,
-    Meta,
-    checked_meta,
-    content_checksum,
-    without_shared_parts,
-)
+from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
 
@@ -175,12 +166,7 @@ def read_kept_metas(path: Location) -> dict[str, Any]:
     values = read_json(path)
     if not isinstance(values, dict):
         raise ResultsError(f"{path}: must hold the meta of each result by its name")
-    if values.keys() != {METAS, PARTS}:
-        return values
-    try:
-        return dict(without_shared_parts(values[METAS], values[PARTS]))
-    except (IndexError, KeyError, TypeError, ValueError):
-        raise ResultsError(f"{path}: must hold metas and the parts that they name by numbers") from None
+    return values
 
 
 def check_files(folder: Location) -> None:

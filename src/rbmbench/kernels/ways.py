@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from rbmbench.base.errors import SettingsError
 
 VARIABLE = "RBMBENCH_PRODUCTS"
-NAMES = ("auto", "library", "tables", "tensor_cores")
-AUTO, LIBRARY, TABLES, TENSOR_CORES = range(4)
-"""Tables are for processors, tensor cores for GPUs; where a requested way is not available, the library is used."""
+NAMES = ("auto", "library", "tables")
+AUTO, LIBRARY, TABLES = range(3)
+"""Tables are for processors; GPUs use the library."""
 
 # Tables pay from this number of rows on, plus one share for narrow matrices, and one for few units: measured with
 # AVX-512 and AVX2 on 4 to 500 rows of 16 to 784 units and columns.

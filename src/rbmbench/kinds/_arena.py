@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -47,8 +46,6 @@ DIGITS = 10
 class ArenaSpec(OfContestsSpec, FigureSpec):
     """A figure of an arena."""
 
-    kind: Literal["arena_curves", "arena_ranks", "arena_targets", "arena_rates"]
-
     NAMES = "NAME.ALGORITHM"
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
@@ -73,8 +70,6 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
 
 class ArenaTableSpec(OfContestsSpec, TableSpec):
     """The table of an arena."""
-
-    kind: Literal["arena_results"]
 
     def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         return contest_results(results)

@@ -3,7 +3,6 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -62,8 +61,6 @@ SINCE = "averaged over the iterations since the evaluation before"
 
 class LearningCurvesSpec(CurvesFigure):
     """A figure of learning curves."""
-
-    kind: Literal["learning_curves"]
 
     NAMES = "FIGURE.PANEL.ALGORITHM"
 

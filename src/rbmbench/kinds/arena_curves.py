@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of anytime curves: held-out log-likelihood by cost; a row of panels per contest, a curve per algorithm."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from rbmbench.config.paper import KINDS
 from rbmbench.kinds._contests import Contests
 
@@ -12,5 +8,3 @@ from rbmbench.kinds._contests import Contests
 @KINDS.register
 class ArenaCurves(Contests):
     """A figure of anytime curves, and the contests of all figures of an arena."""
-
-    kind: Literal["arena_curves"] = Field(description="kind of the figure, and of its notebook template")

@@ -2,9 +2,6 @@
 """Figures of the final ranks of algorithms: over all contests with intervals, and contest by contest."""
 
 from collections.abc import Iterator
-from typing import Literal
-
-from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import ViewOfContests
@@ -13,8 +10,6 @@ from rbmbench.kinds._contests import ViewOfContests
 @KINDS.register
 class ArenaRanks(ViewOfContests):
     """A figure of the final ranks of algorithms in the contests of another figure."""
-
-    kind: Literal["arena_ranks"] = Field(description="kind of the figure, and of its notebook template")
 
     def names(self, paper: Paper) -> Iterator[str]:
         figure = self.contests_of(paper)

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of the tuning of rates: one panel per contest, one curve per algorithm."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from rbmbench.config.paper import KINDS
 from rbmbench.kinds._contests import ViewOfContests
 
@@ -12,5 +8,3 @@ from rbmbench.kinds._contests import ViewOfContests
 @KINDS.register
 class ArenaRates(ViewOfContests):
     """A figure of the tuning of rates in the contests of another figure."""
-
-    kind: Literal["arena_rates"] = Field(description="kind of the figure, and of its notebook template")

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of the share of targets that algorithms reach, by the share of the budget that they have spent."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from rbmbench.config.paper import KINDS
 from rbmbench.kinds._contests import ViewOfContests
 
@@ -12,5 +8,3 @@ from rbmbench.kinds._contests import ViewOfContests
 @KINDS.register
 class ArenaTargets(ViewOfContests):
     """A figure of the targets that algorithms reach in the contests of another figure."""
-
-    kind: Literal["arena_targets"] = Field(description="kind of the figure, and of its notebook template")

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field
@@ -129,7 +129,6 @@ class Entry(Source):
 class BiasVarianceSpec(TableSpec):
     """A table of bias and variance."""
 
-    kind: Literal["bias_variance"]
     rows: tuple[Row, ...]
     published: Published = Published()
 
@@ -231,7 +230,6 @@ class BiasVarianceSpec(TableSpec):
 class BiasVariance(Kind):
     """A table of the bias and variance of gradient estimates of trained models."""
 
-    kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
     trained_with: Name = Field(description="key of the algorithm that trains the models")
     estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
     models: Count = Field(description="trained models per row")

@@ -2,7 +2,7 @@
 """Figures of the stopping times of coupled chains of one random model."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,6 @@ class Chains(Spec):
 class CouplingTimesSpec(FigureSpec):
     """A figure of the stopping times of coupled chains."""
 
-    kind: Literal["coupling_times"]
     visible: int
     hidden: int
     width: float
@@ -152,7 +151,6 @@ class CouplingTimesSpec(FigureSpec):
 class CouplingTimes(Kind):
     """A figure of the stopping times of coupled chains of one random model, for several couplings."""
 
-    kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
     visible: Count = Field(description="visible units of the model")
     hidden: Count = Field(description="hidden units of the model")
     width: NotNegative = Field(description="standard deviation of the normal entries of W, b and c")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field
@@ -216,7 +216,6 @@ def tried_settings(panels: list[SampleResults]) -> pd.DataFrame:
 class IslCurvesSpec(FigureSpec):
     """A figure of indirect sampling likelihoods against the number of samples."""
 
-    kind: Literal["isl_curves"]
     panels: tuple[SampledPanel, ...]
 
     NAMES = "FIGURE.PANEL.SAMPLER"
@@ -291,7 +290,6 @@ class IslCurvesSpec(FigureSpec):
 class IslCurves(Kind):
     """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
 
-    kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
     panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
         description="the panels, two side by side, by their letter"
     )

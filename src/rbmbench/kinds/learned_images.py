@@ -40,7 +40,6 @@ class LearnedPanel(Panel):
 class LearnedImagesSpec(FigureSpec):
     """A figure of filters and samples along training."""
 
-    kind: Literal["learned_images"]
     images: int
     seed: Seed
     panels: tuple[TrainedPanel]
@@ -108,7 +107,6 @@ class LearnedImagesSpec(FigureSpec):
 class LearnedImages(Kind):
     """A figure of filters and samples along training: two rows of mosaics per algorithm, a column per evaluation."""
 
-    kind: Literal["learned_images"] = Field(description="kind of the figure, and of its notebook template")
     algorithms: Annotated[Names, Field(max_length=MOST_ALGORITHMS)] = Field(
         description="keys of the algorithms, from top to bottom"
     )

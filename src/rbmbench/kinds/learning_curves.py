@@ -72,7 +72,6 @@ class FigurePanel(Panel):
 class LearningCurves(Kind):
     """A figure of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
 
-    kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
     algorithms: Names | None = Field(
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )

@@ -55,7 +55,6 @@ class PublishedTimes(Settings):
 class RunTimesSpec(TableSpec, Trained):
     """A table of run times."""
 
-    kind: Literal["run_times"]
     panel: str
     reference: str = Field(description="algorithm that times are divided by")
     evaluate_every: int
@@ -166,7 +165,6 @@ class RunTimesSpec(TableSpec, Trained):
 class RunTimes(Kind):
     """A table of the times of the runs of one panel, beside the published times."""
 
-    kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
     panel: PanelAddress = Field(description="panel whose runs are timed, as FIGURE.PANEL")
     algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
     reference: Name = Field(description="key of the algorithm that times are divided by")

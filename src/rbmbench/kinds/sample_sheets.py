@@ -2,7 +2,6 @@
 """Figures of consecutive samples as images, one sheet per sampler, in reading order."""
 
 import math
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,6 @@ Sheets = tuple[SampleResults, dict[str, np.ndarray]]
 class SampleSheetsSpec(FigureSpec):
     """A figure of consecutive samples as images."""
 
-    kind: Literal["sample_sheets"]
     columns: int
     lines: int
     panels: tuple[SampledPanel]
@@ -107,7 +105,6 @@ class SampleSheetsSpec(FigureSpec):
 class SampleSheets(Kind):
     """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
 
-    kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
     panel: PanelAddress = Field(description="panel whose samples are shown, as FIGURE.PANEL")
     samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
     columns: Count = Field(default=20, description="images in a row of a sheet")

@@ -8,7 +8,7 @@ Other work on the machine slows both turns of a round alike, or else widens the 
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,6 @@ class TimedFolder(Folder):
 class StepTimesSpec(TableSpec):
     """A table of times of training iterations."""
 
-    kind: Literal["step_times"]
     rows: tuple[TimedFolder, ...]
     against: dict[str, str]
     labels: dict[str, str]
@@ -125,7 +124,6 @@ class StepTimesSpec(TableSpec):
 class StepTimes(Kind):
     """A table of the times of a training iteration with algorithms that are timed side by side."""
 
-    kind: Literal["step_times"] = Field(description="kind of the table, and of its notebook template")
     rows: Annotated[dict[Name, TimedRow], Field(min_length=1)] = Field(description="rows of the table, by name")
     against: dict[Name, Name] = Field(description="by algorithm, the algorithm whose time divides its time")
     rounds: Count = Field(default=60, description="turns of each algorithm")

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rbmbench.base.settings import Settings
 from rbmbench.config.checks import Checks
@@ -22,6 +22,8 @@ from rbmbench.planning.specs import Shown
 
 class Kind(Settings):
     """Base of the entries of figures and tables in the configuration."""
+
+    model_config = ConfigDict(defer_build=True)  # entries are checked by the model of the paper
 
     kind: str = Field(description="kind of figure or table, and name of its notebook template")
     title: str = Field(description="title of the figure or table")

@@ -177,7 +177,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "must be one of auto, numpy, cupy"),
         ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
-        ("RBMBENCH_PRODUCTS", "tabels", "must be one of auto, library, tables, tensor_cores, got 'tabels'"),
+        ("RBMBENCH_PRODUCTS", "tabels", "must be one of auto, library, tables, got 'tabels'"),
     ],
 )
 def test_an_unavailable_or_unknown_backend_has_failed(monkeypatch, name, value, message):

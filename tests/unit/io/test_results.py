@@ -9,7 +9,6 @@ import pytest
 from rbmbench.base.errors import ResultsError
 from rbmbench.io import results
 from rbmbench.io.atomic import write_json
-from rbmbench.io.meta import with_shared_parts
 
 MODEL = {
     "W": np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7),
@@ -117,23 +116,3 @@ def test_a_flipped_bit_in_a_page_raises(tmp_path):
     content[page + 8] ^= 1
     (tmp_path / "curve.parquet").write_bytes(content)
     assert "checksum" in error_of(results.read_table, tmp_path, "curve.parquet").lower()
-
-
-def test_shared_parts_of_metas_are_written_once(tmp_path):
-    data = {"title": "Digits (stand-in for OpenTable)", "rows": [2, 3, 5], "source": None}
-    metas = {f"run-{k}": {"data": data, "wall": {"s": 0.1 * k}, "parts": [{"data": data, "at": k}]} for k in range(3)}
-    write_json(tmp_path / "shared.json", with_shared_parts(metas))
-    assert (tmp_path / "shared.json").read_text().count("OpenTable") == 1
-    assert results.read_kept_metas(tmp_path / "shared.json") == metas
-    write_json(tmp_path / "plain.json", metas)
-    assert results.read_kept_metas(tmp_path / "plain.json") == metas
-
-
-@pytest.mark.parametrize(
-    ("metas", "parts"),
-    [({"a": {"part": 2}}, [1, 2]), ({"a": {"part": "x"}}, [1, 2]), ({"a": {"part": 0}}, 3), ([1], [2]), (None, [])],
-)
-def test_metas_without_their_shared_parts_raise(tmp_path, metas, parts):
-    write_json(tmp_path / "x.json", {"metas": metas, "parts": parts})
-    with pytest.raises(ResultsError, match=r"x\.json: must hold metas and the parts that they name by numbers"):
-        results.read_kept_metas(tmp_path / "x.json")

@@ -2,7 +2,6 @@
 """Charts of figures as data, and pictures drawn from them."""
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -60,7 +59,7 @@ SQUARES = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 4.0, 9.0, 25.0]}
 class Plain(FigureSpec):
     """A figure that defines only a chart."""
 
-    kind: Literal["plain"] = "plain"
+    kind: str = "plain"
 
     def sources(self):
         """Return nothing: no file is read."""

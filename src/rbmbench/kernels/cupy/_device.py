@@ -54,26 +54,21 @@ def launch(
 
 @cache
 def _product_types(character: str) -> tuple:
-    """Return cuBLAS's types of the entries, the results and the sums of products, and host arrays of 0 and 1.
-
-    ``character`` is "f", "d", or "H" (uint16) for bfloat16 entries, whose products are float32.
-    """
+    """Return cuBLAS's types of the entries and sums of products of type "f" or "d", and host arrays of 1 and 0."""
     from cupy.cuda import runtime
     from cupy_backends.cuda.libs import cublas
 
-    double, single = runtime.CUDA_R_64F, runtime.CUDA_R_32F
-    entries = {"H": runtime.CUDA_R_16BF, "f": single, "d": double}[character]
-    results, sums = (double, cublas.CUBLAS_COMPUTE_64F) if character == "d" else (single, cublas.CUBLAS_COMPUTE_32F)
-    dtype = np.float64 if character == "d" else np.float32
-    return entries, results, sums, (np.zeros(1, dtype), np.ones(1, dtype))
+    double = runtime.CUDA_R_64F, cublas.CUBLAS_COMPUTE_64F
+    types = double if character == "d" else (runtime.CUDA_R_32F, cublas.CUBLAS_COMPUTE_32F)
+    return *types, np.ones(1, character), np.zeros(1, character)
 
 
-def multiply(states, across: bool, matrix, transposed: bool, out, add: bool = False) -> None:
-    """Write, or add, the products of states with matrices to contiguous ``out`` (replicas, rows, columns).
+def multiply(states, across: bool, matrix, transposed: bool, out) -> None:
+    """Write the products of states with matrices to contiguous ``out`` (replicas, rows, columns).
 
     States are (replicas, rows, units), or (replicas, units, rows) if they lie ``across``; matrices (replicas, units,
     columns), or (replicas, columns, units) if ``transposed``; those of a replica are contiguous, and may be the same
-    for all. Entries are float32, float64, or bfloat16 (as uint16) for float32 ``out``.
+    for all. All arrays are float32, or all float64.
 
     Unlike `cupy.matmul` it copies no transposed operand.
     """
@@ -83,17 +78,16 @@ def multiply(states, across: bool, matrix, transposed: bool, out, add: bool = Fa
     replicas, rows, columns = out.shape
     units = states.shape[1 if across else 2]
     if not out.size or not units:
-        if not add:
-            out[...] = 0
+        out[...] = 0
         return
-    entries, results, sums, factors = _product_types(matrix.dtype.char)
+    entries, sums, one, zero = _product_types(matrix.dtype.char)
     # cuBLAS stores columns first: it reads these matrices as transposes, and multiplies them in the other order.
     operations = [cublas.CUBLAS_OP_T if turned else cublas.CUBLAS_OP_N for turned in (transposed, across)]
     cublas.gemmStridedBatchedEx(
-        device.get_cublas_handle(), *operations, columns, rows, units, factors[1].ctypes.data,
+        device.get_cublas_handle(), *operations, columns, rows, units, one.ctypes.data,
         matrix.data.ptr, entries, matrix.shape[2], matrix.strides[0] // matrix.itemsize,
-        states.data.ptr, entries, states.shape[2], states.strides[0] // states.itemsize, factors[add].ctypes.data,
-        out.data.ptr, results, columns, rows * columns,
+        states.data.ptr, entries, states.shape[2], states.strides[0] // states.itemsize, zero.ctypes.data,
+        out.data.ptr, entries, columns, rows * columns,
         replicas, sums, cublas.CUBLAS_GEMM_DEFAULT,
     )  # fmt: skip
 

@@ -1,32 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products with binary states, by cuBLAS or on tensor cores, and distances between packed states.
-
-Tensor cores multiply bfloat16 numbers and add in float32. States are exact in bfloat16, and a float32 matrix is the sum
-of three bfloat16 matrices, so three products give that of float32. RBMBENCH_PRODUCTS=tensor_cores selects them.
-States other than 0 and 1 give NaN then.
-"""
+"""Products of states with matrices by cuBLAS, and distances between packed states."""
 
 import numpy as np
 
-from rbmbench.kernels import ways
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
-from rbmbench.kernels.numpy.products import multiply_packed, packed_rows, rows_first  # noqa: F401 - array operations
+from rbmbench.kernels.numpy.products import multiply_packed, packed_rows  # noqa: F401 - array operations
 
 WORD = 64  # units
-PARTS = 3
 
 
 def multiply_binary(states, matrix, out):
-    if ways.number() != ways.TENSOR_CORES or matrix.dtype != np.float32:
-        _device.multiply(*_stored(states, out), *_stored(matrix, out), contiguous(out))
-        return
-    (states, across), (matrix, transposed) = rows_first(states), rows_first(matrix)
-    halves, parts = _device.empty(states.shape, np.uint16), _device.empty((PARTS, *matrix.shape), np.uint16)
-    for name, numbers, target in (("half_states", states, halves), ("cut", matrix, parts)):
-        start(name, np.float32, -(-numbers.size // THREADS), (contiguous(numbers), target, *sized(numbers.size)))
-    for number in range(PARTS):
-        _device.multiply(halves, across, parts[number], transposed, contiguous(out), add=number > 0)
+    _device.multiply(*_stored(states, out), *_stored(matrix, out), contiguous(out))
 
 
 def sum_rows(weights, rows, out):
