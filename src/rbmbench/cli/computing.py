@@ -192,8 +192,9 @@ def check_environment() -> None:
 
 
 def _check_start(arguments: Namespace) -> None:
-    """Check the environment and the output folder, and record the commit."""
-    check_environment()
+    """Check the switches of the code and the output folder, and record the commit; options override other variables."""
+    fused.check_switch()
+    ways.check_switch()
     results.check_writable(arguments.out)
     provenance.commit()
 
