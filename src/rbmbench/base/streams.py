@@ -99,10 +99,12 @@ class Stream:
         number: int | np.integer = 0,
     ):
         trials = np.asarray(trials)
-        for name, kind, words in (("seed", "an integer", seed), ("trials", "a list of integers", trials)):
-            words = np.asarray(words)
+        for name, kind, axes, words in (
+            ("seed", "an integer", 0, np.asarray(seed)),
+            ("trials", "a list of integers", 1, trials),
+        ):
             fit = not words.size or (words.dtype.kind in "iu" and words.min() >= 0 and words.max() < 2**32)
-            if words.ndim != (name == "trials") or not fit:
+            if words.ndim != axes or not fit:
                 raise SettingsError(f"{name}: must be {kind} from 0 to {2**32 - 1}, got {words.tolist()}")
         self.seed = np.uint32(seed)
         self.trials = trials.astype(np.uint32)

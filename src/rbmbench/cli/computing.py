@@ -184,8 +184,7 @@ def check_out(arguments: Namespace) -> None:
 
 def check_environment() -> None:
     """Refuse wrong values of environment variables, with which jobs fail, and fingerprints are unknown."""
-    if (backend := os.environ.get("RBMBENCH_BACKEND") or "auto") not in backends.NAMES:
-        raise SettingsError(f"RBMBENCH_BACKEND: must be one of {', '.join(backends.NAMES)}, got {backend!r}")
+    backends.check_name(os.environ.get("RBMBENCH_BACKEND") or "auto", "RBMBENCH_BACKEND")
     fused.check_switch()
     ways.check_switch()
     checkpoint_seconds()

@@ -40,14 +40,19 @@ def namespace(name: str) -> ModuleType:
     return import_module(name)
 
 
+def check_name(name: str, label: str = "backend") -> None:
+    """Raise a `SettingsError`, which begins with the label, if there is no backend of this name."""
+    if name not in NAMES:
+        raise SettingsError(f"{label}: must be one of {', '.join(NAMES)}, got {name!r}")
+
+
 def choose(name: str, operations: float) -> Backend:
     """Return the backend "numpy", "cupy" or "auto": a GPU if there is one and iterations are large enough.
 
     ``operations`` is the number per iteration, see `work`. Raises a `SettingsError` if the name is unknown, or CuPy or
     a GPU is missing.
     """
-    if name not in NAMES:
-        raise SettingsError(f"backend: must be one of {', '.join(NAMES)}, got {name!r}")
+    check_name(name)
     if name != "auto":
         return Backend(namespace(name), "requested")
     missing = gpu_obstacle()

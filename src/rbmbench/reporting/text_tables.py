@@ -45,8 +45,10 @@ def interval(low: float, high: float) -> str:
     """Return an interval in words, with the fewest digits with which its ends differ; "" without a finite end."""
     if pd.isna(low) or pd.isna(high) or (math.isinf(low) and math.isinf(high)):
         return ""
-    if math.isinf(low) or math.isinf(high):
-        return f"{significant(high)} or less" if math.isinf(low) else f"{significant(low)} or more"
+    if math.isinf(low):
+        return f"{significant(high)} or less"
+    if math.isinf(high):
+        return f"{significant(low)} or more"
     ends = [(significant(low, digits), significant(high, digits)) for digits in range(3, 9)]
     return " to ".join(next((pair for pair in ends if pair[0] != pair[1]), ends[0]))
 

@@ -225,8 +225,8 @@ def train(
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
     run_options: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
     if isinstance(initial, RBM):
-        given = {name: value for name, value in values.items() if value is not None}
-        values = {"hidden": initial.hidden_units, "trials": len(initial.replicas.W)} | given
+        of_initial = {"hidden": initial.hidden_units, "trials": len(initial.replicas.W)}
+        values = of_initial | {name: value for name, value in values.items() if value is not None}
         run_options["initial"] = initial
     else:
         values["initial"] = initial
